@@ -1,4 +1,4 @@
-"""The exceptions of the library as a tree; every error says what is wrong, gives the numbers, and says what to do.
+"""The exceptions of the library as a tree. Every message states the fault, gives the numbers, and names the remedy.
 
 DalembertError
 |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
@@ -164,7 +164,7 @@ class InconsistentStateError(DalembertError, ValueError):
 
 
 class LinearizationError(DalembertError, ValueError):
-    """The equations have no (unique) derivative in a state; `.directions` names what is involved."""
+    """The equations have no (unique) derivative in a state; `.directions` names the variables involved."""
 
     def __init__(self, message: str, directions: Sequence[str] = ()) -> None:
         self.directions = tuple(directions)

@@ -19,7 +19,7 @@ def free_memory() -> int | None:
 
 
 def check_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise `OutOfMemoryError` if `what` needs more bytes than there are."""
+    """Raise `OutOfMemoryError` if `what` needs more bytes than are free."""
     if needed < NEGLIGIBLE:
         return
     available = free_memory()

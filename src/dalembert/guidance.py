@@ -191,7 +191,7 @@ def explain_call(error: TypeError, call: str, first: Any) -> TypeError | None:
 
 
 def of_arrays(function: Function) -> Function:
-    """A decorator: a State in the place of t, q, u, parameters is told apart into these."""
+    """Decorator: a State given for t, q, u, parameters is split into these."""
     name = function.__name__
 
     @functools.wraps(function)

@@ -50,7 +50,7 @@ def inverse_dynamics(
     guess: Values | State | None = None,
     parameters: Values | None = None,
 ) -> DrivenMotion:
-    """The motion in which coordinates are as wanted, and what drives it; see `System.inverse_dynamics`."""
+    """The motion with prescribed coordinates, and its driving forces; see `System.inverse_dynamics`."""
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or not t.size or not np.isfinite(t).all():
         raise ArrayError(f"times must be finite numbers in one axis, got shape {t.shape}")

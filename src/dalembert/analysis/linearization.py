@@ -1,4 +1,4 @@
-"""`Linearization`: x' = A x + B w, y = C x + D w about a state, and what follows from it."""
+"""`Linearization`: x' = A x + B w, y = C x + D w about a state, its eigenvalues, modes and frequency response."""
 
 from __future__ import annotations
 

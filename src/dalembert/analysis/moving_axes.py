@@ -1,4 +1,4 @@
-"""`MovingAxes`: axes that go along with a motion of bodies: they turn with the world, and with what spins in it.
+"""`MovingAxes`: axes that move along with bodies. They turn with the world, and with the spinning bodies in it.
 
 In (q, u) they are an affine field, z' = L z + drift (1, t, t^2/2). Positions and their speeds turn at a rate `a` common
 to all of them, beside a common fall; a unit quaternion turns at `a` from the left and at the spin of its body beside
@@ -67,9 +67,9 @@ class _Attitude(NamedTuple):
 
 
 def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
-    """Axes that may go along with the motion through a state, those that turn least first.
+    """Axes that may move along with the motion through a state, the slowest first.
 
-    What is accelerated across its velocity says how fast they turn. Where that leaves an axis open, they may turn about
+    Accelerations across velocities say how fast they turn. Where these leave an axis open, the axes may turn about
     it like any of the bodies or coordinates.
     """
     rates = np.concatenate([rates_of(state), state.udot])

@@ -168,6 +168,6 @@ def _matched(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
 
 
 def _signs(eigenvalues: np.ndarray) -> np.ndarray:
-    """Signs of the real parts, 0 for those that are not told from zero."""
+    """Signs of the real parts; 0 for those that are zero within the error."""
     margin = UNCERTAIN * np.abs(eigenvalues).max(initial=0.0)
     return np.where(np.abs(eigenvalues.real) <= margin, 0, np.sign(eigenvalues.real)).astype(int)

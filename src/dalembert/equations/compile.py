@@ -1,4 +1,4 @@
-"""`compile_statement`: from what the user said to a `System`, or every fault at once."""
+"""`compile_statement`: from the statement of a user to a `System`, or every fault at once."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def _remainder(x: Interval, y: Interval) -> Interval:
 def _pieces(leaf: ca.Function, x: Interval) -> tuple[list[Interval], ca.SX]:
     """Bounds of the coefficients that the leaf of a table returns, and whether they span more than one piece.
 
-    They are those of one piece, of two that are neighbours, or of all.
+    The bounds are over one piece, over two neighbours, or over all pieces.
     """
     first, last = leaf.call([x[0]]), leaf.call([x[1]])
     if _is_point(x):

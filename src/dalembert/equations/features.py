@@ -120,7 +120,7 @@ class _Search:
         self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
 
     def run(self, nodes: list[Any]) -> Features:
-        """All of them; those inside a function of the same single variable are part of that."""
+        """All features. Those inside a function of the same single variable belong to that function."""
         covered: set[int] = set()
         parts: list[_Part] = []
         for node in reversed(nodes):

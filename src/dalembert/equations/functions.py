@@ -171,9 +171,9 @@ OF_MOTION: dict[str, Make] = {
 class Functions(Mapping[str, ca.Function]):
     """Functions of a system by name: those above, and the `stated` ones, such as inertias, drawing and outputs.
 
-    It is what a system pickles of its graphs: the mechanics, recorded as one function, and the stated ones as they
-    are. A stated one may be a callable that makes it when it is first asked for or pickled. Unpickled ones stay text
-    until they are asked for.
+    A system pickles its graphs in this form: the mechanics, recorded as one function, and the stated functions as they
+    are. A stated function may be given as a callable, called at the first access or when pickled. After unpickling,
+    functions stay text until the first access.
     """
 
     def __init__(self, mechanics: Mechanics, stated: Mapping[str, Stated]) -> None:

@@ -78,7 +78,7 @@ AT_INTEGERS = Kinks(np.zeros(1), 1.0)
 class Bends(NamedTuple):
     """Arguments of time and parameters with the kinks of their functions: arguments linear in time, and others.
 
-    Those inside of others come first.
+    Inner arguments come before the outer ones that contain them.
     """
 
     linear: list[tuple[Any, Kinks]]
@@ -185,9 +185,9 @@ def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]
 def _zero(argument: Any, degree: Degrees) -> tuple[Any, Kinks]:
     """Zeros of an argument, as another argument and the values that it passes.
 
-    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
-    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
-    in one remainder Mod(a, m), where a passes a value modulo m.
+    A multiple of a sine or cosine, as in a square wave sign(sin(w t)), is zero at integers of its phase. An argument
+    linear in one sine or cosine, as in a pulse sin(w t) > 0.5, is zero twice a turn, or once at its top. An argument
+    linear in one remainder Mod(a, m) is zero where a passes a value modulo m.
     """
     moving = [factor for factor in sp.Mul.make_args(argument) if degree(factor)]
     if len(moving) == 1 and isinstance(moving[0], sp.sin | sp.cos):

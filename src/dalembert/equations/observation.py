@@ -1,7 +1,8 @@
 """Expressions in the symbols of a system, as functions of the variables known along its motion.
 
-They read one column w = (t, q, u, p, q', u', power, la): what every kernel reads, and what an evaluation of the rates
-leaves. The symbol of a constraint's name stands for its multiplier, an unknown for that of the constraint it enforces.
+The functions read one column w = (t, q, u, p, q', u', power, la): the input of every kernel, and the output of an
+evaluation of the rates. The symbol of a constraint's name stands for its multiplier. An unknown stands for the
+multiplier of the constraint it enforces.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ TOGETHER = frozenset({Attitude.ANGLE, Attitude.QUATERNION})
 
 
 class ColumnsByBody:
-    """A column (m, 1) for each of some bodies, all of them in one matrix (m, n); bodies are told apart by identity."""
+    """A column (m, 1) for each of some bodies, all in one matrix (m, n). Bodies are compared by identity."""
 
     def __init__(self, height: int) -> None:
         self._height = height

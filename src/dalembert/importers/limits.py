@@ -1,4 +1,4 @@
-"""Limits of model files: what is beyond them is refused at once, so that a file from anywhere can be checked safely.
+"""Limits of model files. Content beyond them is refused at once, so that files of any origin can be checked safely.
 
 They are far beyond what people write by hand; larger models are stated in Python.
 """

@@ -1,4 +1,4 @@
-"""`Report`: how a consistent state was found, and what could still be chosen."""
+"""`Report`: how a consistent state was found, and the numbers of values that may be chosen."""
 
 from __future__ import annotations
 

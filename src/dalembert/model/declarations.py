@@ -36,7 +36,7 @@ class Declarations:
         return new
 
     def speeds(self, names: str | Sequence[sp.Expr], kinematics: Any) -> tuple[sp.Expr, ...]:
-        """New speeds: rates of coordinates in order, or what `kinematics` says."""
+        """New speeds: rates of coordinates in order, or as `kinematics` states."""
         new = self._declare(names, "speed")
         self._statement.speeds.extend(new)
         self.orders.add(new, 1)

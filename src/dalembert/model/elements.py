@@ -133,7 +133,7 @@ class Elements:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _add(self, element: Element) -> Element:
-        """Keep an element under its name, so that what it exerts can be asked for."""
+        """Register an element under its name, so that its effort can be read."""
         self._model.statement.elements.append(element)
         return element
 

@@ -65,7 +65,7 @@ Make = Callable[..., Sequence[sp.Expr]]
 
 
 class Ends(NamedTuple):
-    """Markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
+    """Markers as arguments of templates: the key of their kind, their numbers, and markers made of symbols."""
 
     kind: tuple[Hashable, ...]
     numbers: list[sp.Expr]
@@ -139,7 +139,7 @@ def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = 
 
 
 def fill_line(kind: str, make: Callable[..., Sequence[Vector]], ends: Ends | None) -> FilledVectors | None:
-    """The points that `make` says of two markers, as instances of what it says of their kind; None as above."""
+    """The points that `make` returns for two markers, as instances of the template of their kind; else None."""
 
     def components(*markers: Marker) -> list[sp.Expr]:
         return [c for point in make(*markers) for c in point]
@@ -151,7 +151,7 @@ def fill_line(kind: str, make: Callable[..., Sequence[Vector]], ends: Ends | Non
 def _filled(
     kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()
 ) -> tuple[Template, list[sp.Expr]] | None:
-    """The template of what `make` says of markers and numbers, and the arguments in it; None as above."""
+    """The template of the expressions that `make` returns, and its arguments; None as for `fill_rows`."""
     if ends is None:
         return None
     values = [*ends.numbers, *numbers]
@@ -232,7 +232,7 @@ _PLAIN_KINDS: dict[int, Hashable] = {id(number): int(number) for number in PLAIN
 
 
 class TemplateSymbols:
-    """Symbols in the place of what varies, in the order in which they were `given`, and `frames` in terms of them."""
+    """Symbols for the arguments of a template, in the order in which they were `given`, and its `frames`."""
 
     def __init__(self) -> None:
         self.given: list[sp.Symbol] = []

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Sentence(NamedTuple):
-    """A verb of the model or of a `group` such as "joints", what it was given, and what came back."""
+    """A call of a verb of the model or of a `group` such as "joints": its arguments, options and result."""
 
     group: str
     verb: str

@@ -1,4 +1,4 @@
-"""The law of each constraint row: what its multiplier may do, along what it acts, and how a model states that.
+"""Laws of constraint rows: the sign and direction of the multiplier, and how a model states them.
 
 With r = W^T la - F^T |la| + c the reaction, a law says what row k of W is and whether row k of F is there:
 

@@ -1,4 +1,4 @@
-"""Reading outputs: names for what is to be seen of a motion."""
+"""Reading outputs: names for quantities of a motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading what a user wrote into exact shapes, noting faults instead of raising them."""
+"""Reading user input into exact shapes. Faults are noted, not raised."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def content_key(expression: sp.Basic) -> int:
 
 
 class Reader:
-    """Turns user input into SymPy values; what cannot be read is noted in `faults` and replaced by zero."""
+    """Turns user input into SymPy values. Unreadable input is noted in `faults` and replaced by zero."""
 
     def __init__(self, faults: list[str]) -> None:
         self._faults = faults

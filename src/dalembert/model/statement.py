@@ -106,7 +106,7 @@ class Matrices:
 
 @dataclass(frozen=True)
 class Constraint:
-    """An expression that must stay zero, and its `law`: what its multiplier may do, see `model.laws`."""
+    """An expression that must stay zero, and the `law` of its multiplier, see `model.laws`."""
 
     name: str
     stated: sp.Expr  # may be an instance of a template, not written out
@@ -132,7 +132,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint between two markers: the constraints it consists of, and what their multipliers exert.
+    """A joint between two markers: its constraints, and the forces and torques of their multipliers.
 
     `forces` and `torques` hold, for each of `rows` (names of constraints), the force on the second body at its marker
     and the torque about it per unit of the multiplier, in inertial components.
@@ -153,7 +153,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Element:
-    """A spring, damper, actuator or motor between two markers, and what it exerts.
+    """A spring, damper, actuator or motor between two markers, and its effort.
 
     Without an `axis` the `effort` is the force that pushes the two places apart. With one, in inertial components, it
     is the torque on the second body about it; `angle`, if there is one, is what that torque works on.

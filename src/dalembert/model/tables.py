@@ -98,7 +98,7 @@ def _applied(data: TableData, order: int, args: tuple[Any, ...]) -> sp.Expr:
 
 
 class TableReader:
-    """Reads what `Model.table` is told."""
+    """Reads the arguments of `Model.table`."""
 
     def __init__(self, model: str, names: Names) -> None:
         self._model, self._names = model, names

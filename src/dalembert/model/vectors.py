@@ -74,7 +74,7 @@ def rate_of(a: Vector, t: sp.Symbol) -> Vector:
 
 
 def _rate(a: sp.Expr, t: sp.Symbol, known: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """`a.diff(t)` by the rules for what vectors are made of; SymPy looks at each expression for much more than these.
+    """`a.diff(t)` by the rules for expressions in vectors. SymPy examines far more than these need.
 
     `known` holds the derivatives found so far.
     """

@@ -26,7 +26,7 @@ DIAGNOSED_SAMPLES = 25
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
-    """A Motion as its certificate reads it: what it is tallied by, how its run went, and how it ended."""
+    """A Motion as its certificate reads it: the input of its tally, the facts of its run, and its outcome."""
 
     @property
     def success(self) -> bool: ...

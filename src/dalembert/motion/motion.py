@@ -1,4 +1,4 @@
-"""`Motion`: what a simulation returns - samples by name, reactions, energies and the certificate."""
+"""`Motion`: the result of a simulation - samples by name, reactions, energies and the certificate."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ USUAL = Tolerances()
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded, Reacting):
-    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
+    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), and the work (nt,) done on the system.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown, multiplier or parameter over time, (nt,);
@@ -154,7 +154,7 @@ class Motion(Recorded, Reacting):
 
     @cached_property
     def method(self) -> str:
-        """Formulation, drift control and integrator with their options, and what they chose."""
+        """Formulation, drift control and integrator with their options, and the choices of the run."""
         if self.recipe is None or self.facts is None:
             return self.told
         return describe(self.system, self.recipe, self.facts, self.stats.get("nfev", 0))

@@ -1,4 +1,4 @@
-"""`MotionOutputs`: what `simulate(outputs=...)` returns - the values asked for and the certificate, without samples."""
+"""`MotionOutputs`: the result of `simulate(outputs=...)` - recorded outputs and the certificate, without samples."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class MotionOutputs(Tabled):
 
     @property
     def method(self) -> str:
-        """Formulation, drift control and integrator with their options, and what they chose."""
+        """Formulation, drift control and integrator with their options, and the choices of the run."""
         return self.end.method
 
     @property
@@ -209,11 +209,11 @@ class MotionOutputs(Tabled):
         return html_table(repr(self), [(("output", "start", "least", "largest", "end"), rows)])
 
     def columns(self, more: Sequence[Any] = ()) -> dict[str, np.ndarray]:
-        """The columns of tables by name, (nt,) each: of what was kept."""
+        """The columns of tables by name, (nt,) each: the recorded outputs."""
         return columns_of(self, [*self.keys, *more])
 
     def to_xarray(self, *more: Any) -> xr.Dataset:
-        """A variable over time for every column of what was kept; `more` as in `to_pandas`."""
+        """A variable over time for every recorded column; `more` as in `to_pandas`."""
         import xarray as xr
 
         return xr.Dataset(
@@ -223,7 +223,7 @@ class MotionOutputs(Tabled):
         )
 
     def plot(self, path: str | Path | None = None, *, names: Sequence[Any] = ()) -> Figure:
-        """A figure of what was kept, or of some of it by name; saved if `path` is given."""
+        """A figure of the recorded outputs, or of some of them by name; saved if `path` is given."""
         return draw(self, path, names or self.keys)
 
 

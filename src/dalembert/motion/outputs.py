@@ -147,7 +147,7 @@ def _read(source: Source, quantity: Quantity) -> np.ndarray:
 
 
 def observation_of(system: System, expression: sp.Expr) -> Observation:
-    """The expression as a function of what is known along a motion of the system."""
+    """The expression as a function of the variables known along a motion of the system."""
     return observer_of(system).observe([expression], f"an expression of `{system.name}`")
 
 
@@ -259,7 +259,7 @@ def _label(key: Any) -> str:
 
 
 def _read_part(source: Any, name: str, what: str, kind: str) -> Any:
-    """One quantity of a joint or force element; what it has instead if it has no such thing."""
+    """One quantity of a joint or force element. The error for a missing one lists those it has."""
     groups = {"joint": "joint_motion", "element": "element_efforts"}
     names = [q.name for part in _parts(source) for q in part.system.quantities if q.group == groups[kind]]
     if f"{name}.{what}" in names:

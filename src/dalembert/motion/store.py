@@ -1,4 +1,4 @@
-"""Motions in a folder, written while they run and read where they are: for those that do not fit into memory.
+"""Motions in a folder, written while they run and memory-mapped, for motions too large for memory.
 
 The folder holds the samples as .npy files - `0.t.npy` the times (nt,), `0.z.npy` the states (nt, nz), (q, u) and the
 work done - and `motion.json`: whose motion it is and, once the run has ended, how, with the checksums of the files. A

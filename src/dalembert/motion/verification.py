@@ -1,4 +1,4 @@
-"""`Verification`: what a second, independent run says about the error of a motion."""
+"""`Verification`: the error of a motion, estimated by a second, independent run."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 def _declared_only(elsewhere: Iterable[Native]) -> Iterator[None]:
     """Context in which functions are declared, not translated.
 
-    What was translated before or meanwhile is forgotten: of two processes only one may define a function, and a module
-    that is made later, for an extension, has to define all it calls.
+    Earlier and concurrent translations are discarded: of two processes only one may define a function, and a module
+    made later, for an extension, has to define all functions it calls.
     """
     _ELSEWHERE.update(native.symbol for native in elsewhere)
     if not _ELSEWHERE:
@@ -260,7 +260,7 @@ def _instead(owner: Any, **others: Any) -> Iterator[None]:
 
 
 def join(modules: Iterable[Any]) -> Any:
-    """One module of those that were translated, each function also as `c.symbol` for C callers."""
+    """One module of the translated functions, each also as `c.symbol` for C callers."""
     module = llvm.parse_assembly("")
     for one in modules:
         module.link_in(one)

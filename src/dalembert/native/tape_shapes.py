@@ -1,4 +1,4 @@
-"""The native pass that compares the pieces of a tape: shapes, and what differs between pieces of one shape."""
+"""The native pass that compares the pieces of a tape: their shapes, and the differences within a shape."""
 
 from __future__ import annotations
 

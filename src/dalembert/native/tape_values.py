@@ -133,7 +133,7 @@ def new_piece(count, at, work, level):
 
 @jit(i8(Counts, Cut, Ints, i8))
 def keep(count, at, work, value):
-    """Give a value a place among those that are passed on."""
+    """Assign a place to a value among those passed on."""
     if work[at.kept + value] < 0:
         work[at.kept + value] = count.kept
         count.kept += 1

@@ -71,7 +71,7 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
 
 
 class _Bench:
-    """A workspace for one state at a time, with its `sizes`; whoever has taken it has it alone."""
+    """A workspace for one state at a time, with its `sizes`. One user at a time takes it."""
 
     def __init__(self, system: System) -> None:
         self._work = accelerations_workspace(system)

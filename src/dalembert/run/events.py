@@ -1,4 +1,4 @@
-"""`Event`: a zero to locate during a motion, and what it changes; `Occurrence`: one that happened."""
+"""`Event`: a zero to locate during a motion, and its change; `Occurrence`: one that happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of coordinates, speeds and rows in a state, in native code over nonzeros; `run.scales` says what they are."""
+"""Sizes of coordinates, speeds and rows in a state, in native code over nonzeros, as defined in `run.scales`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Where the samples of a run are kept: in memory, or in files that grow while the run goes on.
+"""Storage of the samples of a run: in memory, or in files that grow while the run goes on.
 
 A `SampleTable` takes blocks of rows and gives them back as arrays, one for each of its columns. A block is put where
-its first row belongs: one that an interruption has cut short can be put there again. The arrays of `IN_MEMORY` are
-plain ones. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at and
-forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so that a
-file can be read at any time, whatever ended the process that wrote it.
+its first row belongs: a block cut short by an interruption can be put there again. The arrays of `IN_MEMORY` are plain
+ones. Those of a `Folder` are .npy files mapped into memory: the operating system loads pages on access and drops them
+when it needs memory. The head of a file holds its number of rows. It is written after them, so that a file can be read
+at any time, however the process that wrote it ended.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ IN_MEMORY = Memory()
 
 
 class GrowingFile:
-    """One column in an open file: rows are put behind those that are there, and read where they are."""
+    """One column in an open file: rows are appended, and read by memory mapping."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._shape = file, (0,)

@@ -94,7 +94,7 @@ def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
 def _find_order(nu: int, starts: tuple[int, ...], rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """Minimum degree ordering: the variable with the fewest neighbours comes next, speeds before constraints.
 
-    It ends where the cost exceeds `LIMIT`.
+    The search ends as soon as the cost exceeds `LIMIT`.
     """
     n = len(starts) - 1
     linked: list[set[int]] = [set() for _ in range(n)]

@@ -28,7 +28,7 @@ DRAWN = b"drawn\n"
 
 
 class FigureProcess:
-    """A process that draws figures one after the other; without one, whoever asks draws."""
+    """A process that draws figures one after the other. Without one, the caller draws."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
         self._process = process

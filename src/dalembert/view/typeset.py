@@ -1,4 +1,4 @@
-"""Equations of a system as MathML, which browsers show by themselves: what was stated, and M, f, A, b if short."""
+"""Equations of a system as MathML, which browsers display: the statement, and M, f, A, b if short."""
 
 from __future__ import annotations
 

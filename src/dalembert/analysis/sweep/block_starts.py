@@ -27,7 +27,7 @@ class BlockStarts(NamedTuple):
 
 
 def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
-    """The starts of the runs with these values; those that native code does not find are left to `System.initial`."""
+    """Starts of the runs with these values. `System.initial` finds those that native code does not."""
     system, n = study.system, len(rows)
     nothing = BlockStarts(
         np.zeros((n, system.nq + system.nu)), np.zeros((n, len(system.parameters))), np.full(n, LEFT)

@@ -1,4 +1,4 @@
-"""`Curve`: one quantity along one stretch of a motion, with what happens between its samples.
+"""`Curve`: one quantity along one stretch of a motion, also between its samples.
 
 Polynomials through neighbouring samples tell where to look. What counts is then read from the motion itself, integrated
 once more from the sample before at `FINE_NODES` Chebyshev points of the bracket, with the dense output of its

@@ -102,7 +102,7 @@ def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
 
 
 def _check_same_events(run: xr.Dataset, study: Study, told: Mapping[str, Any]) -> None:
-    """Raise unless the events are those of the sweep; of functions that they call nothing can be told."""
+    """Raise unless the events are those of the sweep. Functions that they call are not compared."""
     watched = ", ".join(event.name for event in study.events)
     if watched != run.attrs.get("events", ""):
         raise PairingError(

@@ -72,7 +72,7 @@ class Study:
 
     @property
     def _systems(self) -> list[System]:
-        """The system, and those that its events lead to."""
+        """The system, and the systems that its events lead to."""
         return [self.system, *(event.then for event in self.events if isinstance(event.then, System))]
 
     @functools.cached_property

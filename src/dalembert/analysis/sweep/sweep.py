@@ -62,7 +62,7 @@ def sweep(
     executor: Any = None,
     threads: int | None = None,
 ) -> xr.Dataset:
-    """The outputs of many runs as an `xarray.Dataset`, labelled by what varies.
+    """Outputs of many runs as an `xarray.Dataset`, labelled by the varied values.
 
     `values` maps names to lists, each a dimension of a grid, or to ("dimension", list): names that share a dimension go
     together. A Dataset, a pandas frame or a sample (`latin_hypercube`, `monte_carlo`) does as well. Names are those of

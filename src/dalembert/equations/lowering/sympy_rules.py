@@ -269,7 +269,7 @@ def _heaviside(graph: Graph, _: Any, parts: Sequence[int]) -> int:
 
 @functools.lru_cache(maxsize=32)
 def _leaf(data: TableData) -> Any:
-    """The function that a graph calls; tables are told apart by identity."""
+    """The function that a graph calls. Tables are compared by identity."""
     return make_leaf(data.knots, data.coefficients)
 
 

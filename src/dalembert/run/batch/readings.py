@@ -1,4 +1,4 @@
-"""One number of a state, as outputs of a batch are read: an entry of it, time, what is solved for, an expression."""
+"""Readings of the outputs of a batch from a state: an entry, the time, a solved quantity, an expression."""
 
 from __future__ import annotations
 

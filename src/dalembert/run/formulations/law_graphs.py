@@ -65,7 +65,7 @@ def with_multipliers(m: Mechanics) -> Iteration:
 
 
 def _held(m: Mechanics, b: ca.SX) -> ca.SX:
-    """A u' - b of the rows known from the state, (known, 1); those that others imply have no multiplier instead."""
+    """A u' - b of the rows known from the state, (known, 1). In place of an implied row stands its multiplier."""
     held, implied = ca.mtimes(m.A, m.udot) - b, implied_rows(m.rows)
     return ca.vertcat(ca.SX(0, 1), *[m.la[k] if k in implied else held[k] for k in range(len(m.rows) - m.curved)])
 

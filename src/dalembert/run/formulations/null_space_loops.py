@@ -86,7 +86,7 @@ def _leave(plan, mem):
 
 @jit(i8(Plan, Floats, i8, i8))
 def _write_basis(plan, mem, D, stride):
-    """D^T (p, nu), row by row `stride` apart: the last columns of Q. What is there must be zero."""
+    """Write D^T (p, nu), rows `stride` apart: the last columns of Q. The target must be zero before."""
     nu, m = plan.nu, plan.chosen
     A, _diagonal, beta, _M, _f, _w, _r, _free = _places(plan)
     for k in range(m, nu):

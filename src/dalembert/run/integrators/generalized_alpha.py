@@ -392,7 +392,7 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
             znew[size] += _work(plan, mem, h, stages[size], zdot[size])
         else:
             znew[size] += _first_work(plan, mem, t, h, z, stages, znew)
-    if I.fixed:  # nobody asks
+    if I.fixed:  # the error is not used
         return 0.0
     wrong = _work_error(plan, mem, t, h, z, stages, znew, rtol, atol)
     wrong = math.hypot(wrong, _impulse_error(plan, mem, h, atol))

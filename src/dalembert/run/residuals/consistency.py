@@ -144,7 +144,7 @@ def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(weights: np.ndarray) -> np.ndarray:
-    """Weights with those that vanish - no inertia - replaced by the largest."""
+    """Weights in which zeros, from vanishing inertia, are replaced by the largest."""
     largest = weights.max(initial=0.0) or 1.0
     return np.where(weights > np.sqrt(WEIGHTLESS) * largest, weights, largest)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stabilised(ABC):
-    """The only choice made: `kept`, the constraints that act (None: all); those that repeat others are left out."""
+    """The only choice: `kept`, the constraints that act (None: all). Redundant ones are left out."""
 
     kept: tuple[int, ...] | None = field(default=None, repr=False)
     borne: tuple[float, ...] = field(default=(), repr=False, compare=False)  # see `share_of`, by columns

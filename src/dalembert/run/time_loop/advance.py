@@ -154,7 +154,7 @@ def _accept(plan, mem, clock):
 def _stride(plan, mem, clock):
     """Like `_accept`, for a method that tests errors and chooses lengths itself. It continues from its own states.
 
-    What drift control corrects are the states that others see.
+    Drift control corrects only the states that are passed on.
     """
     n, t, limit = clock.nz, clock.t, _limit(plan, mem, clock)
     z, znew, stages = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.stages, clock.n_stages)

@@ -53,7 +53,7 @@ class DenseRows:
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
+        """Part (nc,) of each constraint in the combinations that vanish here but not everywhere."""
         left, values, _, _ = decompose(self._scaled(np.array(t), z), KEPT)
         vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
         parts = np.zeros(self._engine.system.nc)

@@ -223,7 +223,7 @@ def _bottom(quartic: np.ndarray, at: float) -> float:
 
 
 def dependent_rows(rows: Rows, t: float, path: Path, rank: int) -> tuple[int, ...]:
-    """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
+    """The rows with a part in combinations that vanish here, but not wherever the rank is full."""
     parts = rows.parts(t, path(np.array([t]))[0], rank)
     return tuple(np.flatnonzero(parts > NAMED_PART * parts.max()).tolist())
 

@@ -180,9 +180,9 @@ def _cut_out(plan, mem, n, left, length):
 
 @jit(i8(Plan, Floats, i8))
 def is_plain(plan, mem, k):
-    """Whether values of function k at both ends of the piece tell of its zeros there.
+    """True if the values of function k at both ends of the piece decide on its zeros there.
 
-    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
+    The function then does not reach zero, or is monotonic without poles and jumps, or is within its slack of zero.
     """
     w = watched(plan.watch)
     low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
@@ -205,7 +205,7 @@ def _enter(plan, mem, j, low, high):
 def _refine(plan, mem, n, length):
     """Tighten the bounds of the functions to the value at the begin of the piece plus the largest change by the rate.
 
-    These are second-order forms: what columns have in common, as in the difference of two, does not widen them.
+    The new bounds are second-order forms: common parts of columns, as in a difference of two, do not widen them.
     """
     w = watched(plan.watch)
     move(mem, w.copy, mem, w.bounds, 4 * w.n)

@@ -52,7 +52,7 @@ COARSE_PIECES = 8  # of a step seen as a cubic, and of one with a function that 
 
 @jit(f8(f8, f8))
 def _resolution(h, t_new):
-    """The part of a step of length h to `t_new` by which times can be told apart."""
+    """Resolution of time in a step of length h to `t_new`, as a part of the step."""
     return 2.0 * EPSILON * max(1.0, abs(t_new) / h)
 
 

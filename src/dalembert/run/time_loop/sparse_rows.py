@@ -46,7 +46,7 @@ class SparseRows:
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
+        """Part (nc,) of each constraint in the combinations that vanish here but not everywhere."""
         engine, parts = self._engine, np.zeros(self._engine.system.nc)
         state, room = z[: engine.size].copy(), np.zeros(max(len(self._triangle), len(parts)))
         find_parts(engine.plan, engine.mem, t, state, rank, self._basis.reshape(-1), self._triangle, room, parts)
