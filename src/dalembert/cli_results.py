@@ -19,7 +19,7 @@ from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.figure_process import FigureProcess
 from dalembert.view.overview import panels_of
 
-FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # what goes into a folder: ending and verb of a motion
+FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # files of a motion in a folder: ending and verb
 
 
 @dataclass(frozen=True)

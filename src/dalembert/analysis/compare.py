@@ -230,7 +230,7 @@ def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> 
 def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.ndarray) -> ComparisonEntry:
     """The entry, completed with the cost and the errors of a `run`, or with the reason for its failure."""
     try:
-        motion = run()  # compiles what it needs
+        motion = run()  # includes compilation
     except DalembertError as error:
         return replace(entry, reason=str(error))
     if not motion.success:

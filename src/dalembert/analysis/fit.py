@@ -93,7 +93,7 @@ class _Problem:
 
     system: System
     experiments: list[Experiment]
-    keys: tuple[str, ...]  # what is varied, by name
+    keys: tuple[str, ...]  # names of the varied values
     parameters: int  # how many of them are parameters, the first ones
     names: tuple[str, ...]  # of the entries of theta
     first: np.ndarray

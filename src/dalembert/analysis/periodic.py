@@ -39,7 +39,7 @@ from dalembert.stages import stage
 
 # Gauss-Newton steps, and how often one is halved where it does not lead closer.
 GAUSS_NEWTON_STEPS, STEP_HALVINGS = 40, 10
-CLOSED = 1e-9  # what may be missing at the end, relative to the sizes of the variables
+CLOSED = 1e-9  # largest closure error, relative to the sizes of the variables
 SMALLEST_MISS = 1e-13  # of that, at which there is nothing to improve
 FREE_ORBIT = 1e-7  # singular value, relative to the largest, below which a direction is free
 WEAK, MUCH = (

@@ -19,7 +19,7 @@ from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
 READABLE = 60  # operations up to which SymPy simplifies a solution well and without taking long
-LEGIBLE = 200  # the same for what people look at first: the matrices themselves
+LEGIBLE = 200  # the same for the expressions that are read first: the matrices themselves
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def _compared(
 
 def _multipliers(motion: Motion | MotionSequence) -> tuple[list[str], list[str]]:
     """Names of the multipliers to compare, and remarks on the others."""
-    if motion.system.is_large:  # what is unique among so many takes too long to find out
+    if motion.system.is_large:  # finding the unique ones among so many takes too long
         return [], ["multipliers were not compared in a system of this size"]
     loose = [name for name in motion.constraint_names if not _is_unique(motion, name)]
     told = [f"not compared, as they are not unique: multipliers of {', '.join(loose)}"] if loose else []

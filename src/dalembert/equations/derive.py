@@ -30,15 +30,15 @@ class Dynamics:
     """Sums over the whole model: M (nu, nu), inertial and active forces (nu, 1), energies and power."""
 
     M: ca.SX
-    inertial: ca.SX  # what stays of the inertia forces when u' = 0, with its sign on the right-hand side
+    inertial: ca.SX  # inertia forces at u' = 0, with their sign on the right-hand side
     conservative: ca.SX  # forces that follow from the potential
     applied: ca.SX  # all other active forces
     prescribed: ca.SX  # non-ideal parts of the reaction that are known beforehand
     B: ca.SX  # (nu, ny): how the unknowns act that act linearly
-    E: ca.SX  # (nu, 1): what the other unknowns exert, see `nonlinear_unknowns`
+    E: ca.SX  # (nu, 1): forces of the other unknowns, see `nonlinear_unknowns`
     kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
     potential: ca.SX = field(default_factory=lambda: ca.SX(0))
-    velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of what has a name, in inertial axes
+    velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of all named points, in inertial axes
 
     @property
     def f(self) -> ca.SX:
@@ -64,7 +64,7 @@ class Derivation:
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
             ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny), ca.SX(nu, 1)
-        )  # structurally empty, so that only what is there is ever computed
+        )  # structurally empty, so that only terms that exist are ever computed
 
     def run(self) -> Dynamics:
         """All contributions, added up."""

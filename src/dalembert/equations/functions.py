@@ -188,7 +188,7 @@ class Functions(Mapping[str, ca.Function]):
     def mechanics(self) -> Mechanics:
         """The graphs. After unpickling, they are rebuilt from the recorded function on demand."""
         if self._mechanics is None:
-            with _MAKING:  # whoever comes second must find the same variables
+            with _MAKING:  # a second thread must find the same variables
                 if self._mechanics is None:
                     self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
         return self._mechanics

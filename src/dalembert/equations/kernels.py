@@ -21,8 +21,8 @@ from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Ker
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant"})  # all along a run
 PROMPT_KERNEL = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
-LATELY = 64  # things made of what callers gave, such as expressions, that stay for the next call with the same
-RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
+LATELY = 64  # objects made for callers, such as kernels of expressions, that stay for the next equal call
+RECENT = 8  # unpickled systems whose kernels stay for the next equal one, although no system uses them
 
 _MAKING = threading.RLock()  # one thread makes for all
 _LOOKING = threading.Lock()

@@ -52,7 +52,7 @@ class Mechanics:
     A: ca.SX  # (nc, nu)
     b: ca.SX  # (nc, 1)
     B: ca.SX  # (nu, ny) how the unknowns act that act linearly
-    E: ca.SX  # (nu, 1) what the other unknowns exert, in u' and la
+    E: ca.SX  # (nu, 1) forces of the other unknowns, in u' and la
     F: ca.SX  # (nc, nu) friction per unit of |la|
     h: ca.SX  # (ni, 1) invariants of the kinematics
     power: ca.SX  # (1, 1)

@@ -6,7 +6,7 @@ from math import prod
 
 from dalembert.dataclass import dataclass
 
-STATED = "outputs"  # the group of what `Model.output` named
+STATED = "outputs"  # the group of the outputs stated by `Model.output`
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class NumberVariation:
 
     def __init__(self, statement: Statement) -> None:
         self._time, self._parameters = statement.time, statement.parameters.keys()
-        self._known: dict[int, str] = {}  # of what the statement keeps alive
+        self._known: dict[int, str] = {}  # by identity of expressions that the statement keeps alive
 
     def of(self, value: sp.Expr) -> str:
         """Variation of an expression: constant, with time, or with the motion."""

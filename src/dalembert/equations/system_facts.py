@@ -74,7 +74,7 @@ class SystemFacts:
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     followers: tuple[int, ...] = ()  # parameters in terms of others, as the function "followers" has them
-    kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
+    kernels: Kernels = field(init=False, repr=False)  # objects made from it, shared with equal unpickled systems
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", Kernels(self.functions))

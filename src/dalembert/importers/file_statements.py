@@ -186,7 +186,7 @@ class Statements:
             return
         arguments = {key: self._argument(key, v, entry) for key, v in entry.values.items()}
         if any(v is None for v in arguments.values()):
-            return  # what it refers to was told to be wrong
+            return  # the fault of the object referred to was reported before
         speaker = getattr(self.model, kind) if kind in GROUPS else self.model
         result = getattr(speaker, entry.verb)(**arguments)
         known = {

@@ -33,7 +33,7 @@ from dalembert.solve.decompositions import UNIT, rank_of
 from dalembert.solve.sparse_spectrum import smallest_values, vanishing_parts
 from dalembert.solve.sparse_system import SparseSaddle
 
-TAKES_PART = 1e-5  # rows with a smaller part in what vanishes have none
+TAKES_PART = 1e-5  # rows with a smaller part in vanishing combinations have none
 INDEPENDENT = 1e-6  # singular values above this are not zero
 NOT_FINITE = "the mass matrix or a constraint's gradient is not finite: the state is a singular one"
 LARGEST_DENSE_PART = 1500  # rows or speeds of a part that dense matrices can deal with

@@ -131,7 +131,7 @@ def _is_tied(stage: Stage, found: Found) -> bool:
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         asked = _is_asked(stage)
         everything = max(everything, rank_of(rows[~asked], DEPENDENT_ROWS, UNIT))
-        # Given rows and values both take freedom: what the constraints lack once they are taken.
+        # Given rows and values both take freedom: the freedom the constraints lack once they are taken.
         given = np.vstack([rows[asked], np.eye(len(stage.free))[~stage.free]])
         loose = max(
             loose,

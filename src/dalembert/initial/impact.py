@@ -24,7 +24,7 @@ from dalembert.initial.request import measured
 from dalembert.solve.least_squares import solve_least
 
 IMPACT_ITERATIONS = 30
-REMAINING_VELOCITY = 1e-9  # what may be left of a velocity constraint, relative to its size
+REMAINING_VELOCITY = 1e-9  # largest residual of a velocity constraint, relative to its size
 
 
 def strike(

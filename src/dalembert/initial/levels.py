@@ -40,7 +40,7 @@ class LevelEquations:
     place: np.ndarray
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
     joints: bool = False  # whether coordinates and rates of joints are among the rows, at their end
-    plans: dict[Any, Any] = field(default_factory=dict, repr=False)  # workspaces by what is free and what is asked
+    plans: dict[Any, Any] = field(default_factory=dict, repr=False)  # workspaces by free variables and requested values
 
     def equations(self, asked: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
         """Rows to be met and the values they must have: zero for the required ones, given ones for those asked for."""

@@ -204,7 +204,7 @@ class Places:
     ) -> None:
         self._fields, self._others = fields, others
         self._known: dict[int, dict[str, int]] = {}  # indices by name, of the fields looked at
-        self.found: dict[str, tuple[str, int]] = {}  # what was asked for
+        self.found: dict[str, tuple[str, int]] = {}  # names found before
 
     def get(self, name: str) -> tuple[str, int] | None:
         """The field and the index of a name; None if there is none of this name."""

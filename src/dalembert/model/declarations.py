@@ -46,7 +46,7 @@ class Declarations:
             for q, rate in kinematics.items():
                 self._rates.equate(self._names.symbol(q), rate)
         elif not self._rates.equations(kinematics):
-            self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
+            self._rates.name(new)  # a stand-in for unreadable equations, so that no further faults follow
         return new
 
     def parameters(self, new: Mapping[Any, Any]) -> tuple[sp.Symbol, ...]:

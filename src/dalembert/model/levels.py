@@ -76,7 +76,7 @@ def levels_of(expressions: Sequence[sp.Expr], orders: SymbolOrders) -> list[Leve
 
 def functions_in(expressions: Iterable[sp.Basic]) -> Iterator[Any]:
     """The undefined functions in expressions, but not those in derivatives; the same object once."""
-    seen: set[int] = set()  # of what the expressions keep alive
+    seen: set[int] = set()  # identities of expressions that the caller keeps alive
     stack = [*expressions]
     while stack:
         node = stack.pop()

@@ -18,7 +18,7 @@ from dalembert.model.statement import Attitude, Vector
 from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
-READ = (AppliedUndef, sp.Symbol, Instance)  # what is an expression without a doubt
+READ = (AppliedUndef, sp.Symbol, Instance)  # types that are certainly expressions
 PLAIN = (str, float, int, type(None), *READ)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
 

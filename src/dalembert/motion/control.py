@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
 
-NAMED_PART = 0.05  # rows and unknowns with a smaller part in what is lost are not named
+NAMED_PART = 0.05  # rows and unknowns with a smaller part in the singular vectors are not named
 SINGULAR_THROUGHOUT = 1e-12  # of the largest singular value: below it equations are singular throughout
 BLOCK = 2**24  # bytes of matrices that are looked at at once
 WEIGHTLESS = 1e-24  # of the largest inertia: none

@@ -26,7 +26,7 @@ from dalembert.motion.turns import join_turns
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, MemoryTable, Part
 
-BLOCK = 2**22  # bytes of a block of samples and of what follows from them
+BLOCK = 2**22  # bytes of a block of samples and of the values computed from them
 
 
 class Sample(NamedTuple):

@@ -72,17 +72,17 @@ class Motion(Recorded, Reacting):
     message: str
     stats: dict[str, int]
     recipe: Recipe | None = None  # None: read from a file
-    facts: RunFacts | None = None  # what the run left besides its samples
-    told: str = ""  # what made it in words, if that is all a file says
+    facts: RunFacts | None = None  # data of the run besides its samples
+    told: str = ""  # description of the method, for a motion from a file
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = USUAL
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
-    verification: Verification | None = None  # what a second run said, see `verify`
+    verification: Verification | None = None  # by a second run, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
     energies: Energies | None = None  # along the run; those of the samples if not known
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     storage: Storage = IN_MEMORY  # where its samples are
-    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
+    known: Evaluation | None = None  # from a file or another motion; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 

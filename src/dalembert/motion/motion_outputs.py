@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Passage
 
-LISTED_OUTPUTS = 20  # names of what was kept that a message tells
+LISTED_OUTPUTS = 20  # names of recorded outputs in a message
 OF_MOTION = frozenset([*(f.name for f in fields(Motion)), *dir(Motion)])
 WHOLE = "leave outputs= out; store= keeps a whole motion on disk"
-ADVICE = {  # of what a Motion has: what to do to have it, or something like it
+ADVICE = {  # for attributes of a Motion: how to get them, or something similar
     "q": f"add coordinates by name to outputs=, or {WHOLE}",
     "u": f"add speeds by name to outputs=, or {WHOLE}",
     "udot": f'add rates of speeds, such as "vx\'", to outputs=, or {WHOLE}',
@@ -65,7 +65,7 @@ class MotionOutputs(Tabled):
     keys: tuple[Any, ...]  # names and expressions
     values: tuple[np.ndarray, ...]  # (nt, ...) each, in their order
     tally: Tally | None  # of all samples; None if there were none
-    end: Motion  # what is known of the run, with its last sample
+    end: Motion  # facts of the run, with its last sample
 
     if not TYPE_CHECKING:
 

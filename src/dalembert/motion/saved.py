@@ -55,7 +55,7 @@ def _stored_motion(path: Path, system: System) -> Motion:
         facts = note if ended else {"message": UNFINISHED, "events": {"watched": [], "found": []}} | note
         n, size = system.nq, system.nq + system.nu
         work = z[:, size] if system.works else np.zeros(len(t))
-        storage = Folder(path) if ended else IN_MEMORY  # what a killed run left is in several files, and joined
+        storage = Folder(path) if ended else IN_MEMORY  # samples of a killed run are in several files, and joined
         return Motion(
             system=system, t=t, q=z[:, :n], u=z[:, n:size], work=work, storage=storage,
             **_ending(facts, system, [system]), **arrays,

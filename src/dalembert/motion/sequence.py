@@ -60,7 +60,7 @@ class MotionSequence(Recorded):
     segments: tuple[Motion, ...]
     events: Occurrences
     before: tuple[tuple[float, float], ...] = ()  # work done and energy lost before each segment; found if not given
-    verification: Verification | None = None  # what a second run said, see `verify`
+    verification: Verification | None = None  # by a second run, see `verify`
 
     def __post_init__(self) -> None:
         if self.before:

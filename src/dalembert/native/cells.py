@@ -72,7 +72,7 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
     if w[at] > HUGE or w[at + UPPER] < -HUGE:
         return FINE  # no motion gets here
     change, rest = w[at + UPPER] - w[at], max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER]))
-    if rest != 0.0:  # in cells of 1e31 and more it is below what numbers hold, and (b - a)^P is above
+    if rest != 0.0:  # in cells of 1e31 and more it underflows, and (b - a)^P overflows
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))

@@ -39,7 +39,7 @@ _MEANINGS = {
 }  # fmt: skip
 _LLVM = {kinds.f8: "double", kinds.i8: "i64", kinds.u8: "i64"}
 _FIELDS = {"c_double": f8, "c_long": i8, "c_longlong": i8}
-_CHECKED = [False]  # whether bounds are checked in what is being compiled
+_CHECKED = [False]  # whether bounds are checked in the code being compiled
 _ELSEWHERE: set[str] = set()  # symbols of functions that are only declared here: another process translates them
 
 
@@ -151,7 +151,7 @@ def _definition(declared: Intrinsic) -> Any:
     scope: dict[str, Any] = {"define": define}
     exec(f"def {declared.__name__}(context, {names}): return define(context, {names})", scope)  # noqa: S102
     defined = intrinsic(scope[declared.__name__])
-    cpu_target.typing_context.refresh()  # what was defined since the last look
+    cpu_target.typing_context.refresh()  # take up definitions since the last refresh
     cpu_target.target_context.refresh()
     return defined
 
@@ -290,7 +290,7 @@ def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked
         for function in one.functions:
             function.name = names.get(function.name, function.name)
         module.link_in(one)
-    for function in module.functions:  # Numba's own, among them wrappers for Python, which nobody calls
+    for function in module.functions:  # Numba's own, among them unused wrappers for Python
         if not function.is_declaration and function.name not in NATIVE:
             function.linkage = "internal"
     return module

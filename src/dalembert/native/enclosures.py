@@ -56,7 +56,7 @@ from dalembert.native.types import Floats, Ints, f8, i8, several
 ORDER = 8  # that of the most accurate explicit method
 UPPER = ORDER + 1  # a series is the lower bounds of all orders, then their upper bounds
 WIDTH = 2 * UPPER
-ROUNDING = 4.0 * 2.0**-52  # of a value: what an operation may round away
+ROUNDING = 4.0 * 2.0**-52  # relative rounding error of an operation
 
 
 @jit(several(f8, 2)(f8, f8, f8, f8))

@@ -72,7 +72,7 @@ def engine() -> Library:
             return Library(shipped)
         cache = ObjectCache()
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
-        # Files written since they were imported name nothing: what is in this process is not what they say.
+        # Files written since their import give no name: they do not describe the code in this process.
         name = source_key() if are_sources_imported() else None
         code = _kept(cache, name)
         if code is None:

@@ -102,7 +102,7 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
     varying = np.zeros(first - c + len(results) + len(kept), dtype=bool)
     for run in runs:
         varying |= (run.places != run.places[0]).any(axis=0)
-    varying[first - c :] = True  # what is written is written in turn
+    varying[first - c :] = True  # output places differ between instances
     program = Program(operations, arguments, schedule(operations, arguments), {})
     return _Form(program, kinds, results, kept, varying.tolist(), varying_constants)
 

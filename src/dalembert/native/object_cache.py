@@ -133,7 +133,7 @@ def _read_own_file(path: Path) -> bytes | None:
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        # The checksum is no secret: whoever may write the file could plant code under a valid one.
+        # The checksum is no secret: anyone who may write the file could plant code under a valid one.
         owned = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE)
         return file.read() if owned and stat.S_ISREG(status.st_mode) else None
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-LONGEST_WAIT = 600.0  # s; whoever waits longer goes on without the lock: its holder may be stopped
+LONGEST_WAIT = 600.0  # s; then a process continues without the lock: its holder may be stopped
 PAUSE = 0.05  # s between two attempts
 _NAME = "engine.lock"
 

@@ -17,7 +17,7 @@ from dalembert.native import engine_object  # noqa: F401 - brings the machine co
 from dalembert.native.jit import CHECKED, address_of
 from dalembert.native.types import Record
 
-GUARD = 8 if CHECKED else 0  # floats between blocks, which nobody may write
+GUARD = 8 if CHECKED else 0  # floats between blocks, which must not be written
 _UNTOUCHED = np.frombuffer(b"guarded!", dtype=float)[0]
 
 NOTHING, NO_INTS = np.zeros(0), np.zeros(0, dtype=np.int64)

@@ -38,7 +38,7 @@ class Sweep(Record):
     """Memory of an adjoint sweep: x followed by w and sigma, kernel outputs, stages, and accumulated gradients."""
 
     _fields_ = (
-        # A copy of what kernels read and its size; w behind it; kernels write (z, p, value, quality) to out.
+        # A copy of the kernels' input and its size; w after it; kernels write (z, p, value, quality) to out.
         *ints("x n_x w out"),
         # States, rates and adjoints of the stages; lam; dJ/dp and its size; number of stages.
         *ints("states slopes pulls lam grad n_params n_stages"),

@@ -55,7 +55,7 @@ class Blueprint:
     feedback: str
     metric: SaddleSolver  # by which least moves are found; that of the equations stores matrices in the same way
     ones: np.ndarray  # sizes that an absolute atol is relative to
-    records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
+    records: tuple[Record | np.ndarray, ...] = ()  # records and arrays that the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
     given: Kernel | None = None  # the unknowns of Newton's method for accelerations, where these are not (u', la)

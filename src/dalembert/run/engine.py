@@ -72,7 +72,7 @@ class Engine:
         self.choices: list[tuple[float, Choice | None]] = []
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
-        self.notes: list[str] = []  # what was chosen on the way, and why
+        self.notes: list[str] = []  # choices made during the run, and why
         self.passages: list[Passage] = []  # singular positions on the way
         if columns:
             self._use(Solve(0, self.plan.accelerate))

@@ -76,7 +76,7 @@ class _Course:
     happened: list[Occurrence] = field(default_factory=list)
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
-    past: Past = NO_PAST  # what events remember of the state to go on from
+    past: Past = NO_PAST  # memory of the events at the state to continue from
     turned: tuple[Event, ...] = ()  # those that may have stopped their expressions or turned them back, not yet judged
     turn: tuple[State, State] | None = None  # before and after that
     slacks: dict[System, tuple[float, ...]] = field(default_factory=dict)  # as the scales

@@ -17,7 +17,7 @@ from dalembert.solve.solver import call_balance, call_row_residual
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE_CHANGE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
 SIZES_BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
-VANISHED_GRADIENT = 1e-6  # part of what gradients are beside the state below which they vanish
+VANISHED_GRADIENT = 1e-6  # part of the gradients at nearby states below which gradients vanish
 
 
 @jit(i8(Plan, Floats))

@@ -11,7 +11,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
-REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
+REST = 1e-7  # least energy turnover of a system at rest, relative to its potential energy and to forces along sizes
 REST_ENERGY = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]

@@ -72,7 +72,7 @@ def simulate(
         from dalembert.run.implicit_size import check_implicit_size
 
         check_implicit_size(system, integrator, sensitivities)
-    known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
+    known = state.report is not None and state.system is system and not parameters  # checked by `initial` already
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = _checked(state, events) if events else ()

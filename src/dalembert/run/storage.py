@@ -137,7 +137,7 @@ class GrowingFile:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._shape = file, (0,)
-        weakref.finalize(self, file.close)  # what is mapped stays
+        weakref.finalize(self, file.close)  # mapped arrays stay valid
 
     def put(self, first: int, block: np.ndarray) -> None:
         """Write the rows of a block (n, ...) from row `first` on, then their number."""

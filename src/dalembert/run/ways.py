@@ -14,7 +14,7 @@ from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8
 from dalembert.run.sizing import sizing_at
 
 UNDERFLOW = 1e-280  # energies below count as none
-NUDGE = 1e-6  # part of a way by which to move, to see what forces and gradients do
+NUDGE = 1e-6  # part of a way by which to move, to probe forces and gradients
 # How often a way is looked at, and the part of its energy that is no longer shorter.
 SHORTENINGS, SETTLED_ENERGY = 12, 0.25
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-UNIT = 1.0  # what singular values of unit rows are beside
+UNIT = 1.0  # reference for singular values of unit rows
 ROUND_OFF = float(np.finfo(float).eps)  # times the larger of both sizes: where nothing else is known of a matrix
 
 

@@ -185,7 +185,7 @@ def solve_saddle(plan, mem, rows, where):
     for i in range(n):
         j = ints[order + i]
         mem[x + i] = mem[where + j] * mem[s + j]
-    for i in range(rank):  # L: in the second row of a 2x2 block, what is left of the diagonal belongs to D
+    for i in range(rank):  # L: in the second row of a 2x2 block, the entry left of the diagonal belongs to D
         mem[x + i] -= row_product(mem, K + i * n, x, i - (ints[sizes + i] == 0))
     k = 0
     while k < rank:

@@ -128,7 +128,7 @@ def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) 
     node = np.concatenate([first, np.where(partner < 0, nu + np.arange(nc), first[partner])])
     one = np.concatenate([node[mass[0]], node[nu + rows], node[nu + schur.rows]])
     other = np.concatenate([node[mass[1]], node[columns], node[nu + schur.columns]])
-    n = nu + nc  # what is part of another node, and speeds in closed form, are nodes without neighbours
+    n = nu + nc  # members of other nodes, and speeds in closed form, are nodes without neighbours
     pairs = distinct(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
     to, of = np.divmod(pairs, n)
     starts = np.concatenate([[0], np.cumsum(np.bincount(to, minlength=n))])

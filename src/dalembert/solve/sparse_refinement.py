@@ -148,7 +148,7 @@ def refine_sparse(plan, mem, rows):
                 mem[x + i] += mem[r + i]
         if sweep:
             falls = min(falls, left / before)
-        if falls < 1.0 and left * falls <= enough:  # what the next sweep would find
+        if falls < 1.0 and left * falls <= enough:  # expected residual after the next sweep
             break
         before = left
     return 0

@@ -21,7 +21,7 @@ from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
 LANCZOS_STEPS = 5
-JACOBI_SWEEPS, JACOBI_ZERO = 12, 1e-17  # sweeps of Jacobi's method, at most; what is zero, relative to the diagonal
+JACOBI_SWEEPS, JACOBI_ZERO = 12, 1e-17  # largest number of sweeps of Jacobi's method; zero relative to the diagonal
 LARGEST_SQUARE = 4.0  # squared singular value of interest
 # Vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8.
 FILTERED_VECTORS, FILTER_PASSES = 4, 8

@@ -18,7 +18,7 @@ from dalembert.file_writing import write_file
 from dalembert.view.page import embedded_json, fill_page
 
 KINDS = ("point", "body")
-DRAWN_DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
+DRAWN_DIGITS = 7  # significant digits of drawn numbers: a pixel is coarser, also after zooming in a hundred times
 EXACT = 22  # powers of ten up to this one are floats
 TIME_DIGITS = 12  # time also orders the samples, so it is kept finer
 

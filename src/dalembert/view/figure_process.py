@@ -32,7 +32,7 @@ class FigureProcess:
 
     def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
         self._process = process
-        self._asked = False  # for a figure, and nobody has waited for it
+        self._asked = False  # whether a figure was requested whose answer is still outstanding
 
     def send(self, panels: Panels, path: Path) -> bool:
         """Request a figure. Returns False if there is no process to draw it."""
@@ -117,7 +117,7 @@ def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
             return
         try:
             _draw(panels, path)
-        except OSError:  # the caller tells what is wrong with the place
+        except OSError:  # the caller reports why the file cannot be written
             answers.write(b"not drawn\n")
         else:
             answers.write(DRAWN)

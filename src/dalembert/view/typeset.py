@@ -15,7 +15,7 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.model.statement import Statement
 
-DERIVED_OPERATIONS = 30  # operations in what was stated up to which the matrices are derived; that takes a second
+DERIVED_OPERATIONS = 30  # operations in the statement up to which the matrices are derived; that takes a second
 TYPESET_OPERATIONS = 400  # operations of one equation beyond which it is not typeset
 COUNTED_PARTS = 100_000  # parts of an expression that are counted: repeated ones may make endless texts
 TIMES = '<mo>&#x2062;</mo><mspace width="0.17em"/>'  # with a thin space: "L cos q", not "Lcos q"

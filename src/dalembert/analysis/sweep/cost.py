@@ -20,7 +20,7 @@ def measured_size(study: Study, design: Design, seconds: float) -> int:
         k = tried * (count // MEASURED_RUNS) % count
         together = max(
             1, min(int(MEASURING_TIME / MEASURED_RUNS / least), count - k)
-        )  # what a block costs is shared by its runs
+        )  # the overhead of a block is shared by its runs
         start, worked = time.perf_counter(), time.thread_time()
         run_block(study, k, design.rows(k, k + together))
         now, worked = time.perf_counter(), time.thread_time() - worked

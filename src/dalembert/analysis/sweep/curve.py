@@ -45,7 +45,7 @@ class Curve:
 
     def maximum(self) -> float:
         """The largest value, to `negligible`."""
-        y, best, off = self.y, float(self.y.max()), -1.0  # off: what the guesses were wrong by; not known yet
+        y, best, off = self.y, float(self.y.max()), -1.0  # off: error of the guesses; not known yet
         if len(y) < 2 or not np.isfinite(y).all():
             return best
         places = self._summits(best)

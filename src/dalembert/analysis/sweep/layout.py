@@ -19,7 +19,7 @@ from dalembert.free_memory import check_memory
 from dalembert.run.recipe import described
 
 TIME, ERROR = "t", "estimated_error"
-OF_RUNS = ("ok", "message", "status")  # what is known of every run; a run is done when its status is there
+OF_RUNS = ("ok", "message", "status")  # recorded for every run; a run is done when its status is there
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-ABOUT = "dalembert_start"  # attribute: where the runs start and what varies, JSON
+ABOUT = "dalembert_start"  # attribute: starts of the runs and varied names, JSON
 
 
 def about_starts(study: Study, names: Iterable[str]) -> str:

@@ -91,7 +91,7 @@ class _Declared:
 def _check_symbols(statement: Statement) -> list[str]:
     everything = _Declared.by(statement, 2)
     sets: dict[tuple[int, bool, bool], _Declared] = {}
-    fine: dict[tuple[int, bool, bool], dict[int, Any]] = {}  # what else may be in expressions, kept alive
+    fine: dict[tuple[int, bool, bool], dict[int, Any]] = {}  # other symbols allowed in expressions, kept alive
     found: list[str] = []
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers

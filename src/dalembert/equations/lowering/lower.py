@@ -85,7 +85,7 @@ class Lowering:
             node, rule, needs = stack.pop()
             if id(node) in interned:
                 continue
-            if id(node) in places:  # most of what models of many bodies hold
+            if id(node) in places:  # the most frequent case in models of many bodies
                 interned[id(node)] = (self._graph.put("atom", *places[id(node)]), node)
                 continue
             if needs is None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ALPHA_NEWTON_SHARE = 1e-3  # share of the tolerated error that may be left by Newton's iteration
 ALPHA_TOLERANCES = 1e-5, 1e-7  # rtol, atol
-ALPHA_FIXED_TOLERANCE = 1e-8  # what takes the place of the tolerances when the step is fixed
+ALPHA_FIXED_TOLERANCE = 1e-8  # replaces the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
 NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros

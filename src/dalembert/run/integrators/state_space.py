@@ -164,7 +164,7 @@ def solve_stage(plan, mem, t, hg, z, zdot, rtol, atol, last):
                 break
     if not solved:
         return 0
-    # Rates of independent coordinates follow from the formula itself: stiffness does not amplify what errors are left.
+    # Rates of independent coordinates follow from the formula itself: stiffness does not amplify residual errors.
     for i in range(nq + nu):
         mem[v + i] = (z[i] - mem[known + i]) / hg - zdot[i]
     onto_independent(plan, mem, v, c)

@@ -24,7 +24,7 @@ ONE_STEP = 2  # SUNDIALS' name for: make one step, and return
 ERROR_TEST_FAILED = -3  # its flag where error tests fail repeatedly
 _int, _long, _double, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
-# What each function returns, and what it takes.
+# Result and argument types of each function.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "SUNContext_Create": (_int, _int, _pointer),
     "SUNContext_ClearErrHandlers": (_int, _pointer),

@@ -44,7 +44,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
         if not level:
             continue
         free = A[level]
-        if kept:  # what the kept rows leave of the others, in the mass metric
+        if kept:  # the parts of the other rows outside the span of the kept ones, in the mass metric
             mass = np.sqrt(np.maximum(np.abs(np.diag(M)), WEIGHTLESS * np.abs(np.diag(M)).max()))
             basis = row_space(A[kept] / mass)
             rest = free / mass

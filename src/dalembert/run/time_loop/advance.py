@@ -110,7 +110,7 @@ def _accept(plan, mem, clock):
     cut = h < planned  # to end where it must
     if clock.adaptive and h < _limit(plan, mem, clock) - t:
         h = _representable(t, h)
-    # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
+    # Gains that follow the step use the planned step: for a step cut short, to end at a stop, they would be huge.
     paced = max(h, min(planned, clock.h_max))
     shrunk = False
     while True:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
-MOMENT = 1e-11  # of a step: what lies so near one of its ends is met there
+MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the end
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
@@ -42,7 +42,7 @@ class Maps(Record):
         # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
         # it reads; how many arguments it gives.
         *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: what the kernel reads; arguments and their rates at the start and at the end of a step.
+        # Blocks of floats: input of the kernel; arguments and their rates at the start and at the end of a step.
         *ints("input begins ends"),
         # Blocks of floats, one entry per function: period, size and range over the step at hand of its argument.
         *ints("periods sizes lows highs"),

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 SWEPT_STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
-AGAIN = 6  # stages that are swept twice, unless what comes next may do
+AGAIN = 6  # stages that are swept twice, unless the next number of stages may do
 FEWEST_STAGES = 8  # stages of an arc that is taken
 SWEEPS = 40  # over all stages, at most
-INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
+INSIDE = 0.02  # gain of the last two stages between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain: on the mean what
 # the last two did, as one that gains much is often followed by one that gains little. The gain is taken times CAUTION,
 # as BEST_GAIN at the most, and not below BELIEVED: round-off, amplified near a singular position, does not fall with
 # it.
 CAUTION, BEST_GAIN, BELIEVED = 3.0, 0.01, 1e-8
-CONSTRAINT_ACCURACY = 1e-6  # of the last change: to what stages are brought onto the constraints
+CONSTRAINT_ACCURACY = 1e-6  # of the last change: accuracy to which stages are brought onto the constraints
 ACCELERATION_ACCURACY = 1e-5  # of the last change: to what accelerations are refined where the solve is sparse
 MIDDLE_GAP = 0.14  # of half the arc: no stage is nearer to its middle
 LAST_CHANGE = 0.1  # of the error sought: sweeps that change less are the last
@@ -233,7 +233,7 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, change):
         move(Z, row + nq, W, row + nq, n - nq)
         call_correct(plan.correct, (plan, mem, at, place))
         rates(plan, mem, at, place, fresh)
-        _subtract(fresh, F[row:], F[row : row + n])  # what the rates of the stage change by
+        _subtract(fresh, F[row:], F[row : row + n])  # change of the rates of the stage
         for j in range(s):
             _add(W[j * n :], length * integrals[j * s + k], F[row : row + n])
         move(Z, row, place, 0, nq)
@@ -363,7 +363,7 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
         )
         move(found, 0, new, 0, MOST_STAGES * n)
         falls = gap < STALLED * last
-        left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
+        left = gap * gap / last if falls and gap > BELIEVED else gap  # expected change of the next sweep
         if left < LAST_CHANGE * enough or not falls:
             break
     fewer = _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST_STAGES, MOST_STAGES - 2, gap)

@@ -33,7 +33,7 @@ BETWEEN, AS_PROMISED = 0.5, 0.25
 DIP_SAMPLES, DIP_DEPTH = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 STEPPED_OVER = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
-LAST_SHIFT = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
+LAST_SHIFT = 0.01  # times the root of the resolution: a shorter move, whose square counts, is the last
 NAMED_PART = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SAMPLES_PER_BUFFER, NUMBERS_PER_BUFFER = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
 STEPS_PER_SLICE = 10_000_000  # per slice, however fast they are
-REFINED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
+REFINED_TO = 1e-2  # of the tolerance: accuracy to which accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 

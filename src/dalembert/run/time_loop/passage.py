@@ -65,8 +65,8 @@ SAME_POSITION = 0.3  # of the reach: positions nearer than this to each other ar
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
-ZERO_SIZE = 0.01  # of the size of a variable: what counts as its value where that is zero
-STAGE_ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
+ZERO_SIZE = 0.01  # of the size of a variable: the value to use where the variable is zero
+STAGE_ROUND_OFF = 1e-14  # largest constraint error of stages, relative to their size
 CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
@@ -86,7 +86,7 @@ class Passages:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
-        self.rank, self.most = 0, 1  # of the constraints, at states on them, and what it could be
+        self.rank, self.most = 0, 1  # of the constraints, at states on them, and its largest possible value
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.unpassed: list[Refused] = []  # that are there: on an arc that is not accurate, or by a lost solve
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
@@ -226,7 +226,7 @@ class Passages:
         if near and clock.accepted > accepted and not self._obstacle(ahead):
             arc, error, crossed, _ = self._attempt(ahead, reach)
             if arc is not None:
-                clock.h = min(clock.h, 0.5 * arc.length)  # what was planned would have led over the position
+                clock.h = min(clock.h, 0.5 * arc.length)  # the planned step would have crossed the position
                 return self._pass(arc, error, crossed)
         self._floor, run.conditioning.floor = run.conditioning.floor, np.inf
         return status

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dalembert.run.time_loop.underway import Underway
 
 START_OFFSET, ARC = 1e-2, 0.1  # of the time of the motion: how far to look beside a start, and the first arc from there
-SHOTS = 20  # for the begin of an arc; each misses by about ARC times what the one before did
+SHOTS = 20  # for the begin of an arc; each reduces the miss by the factor of about ARC
 ACCEPTED_ERROR = 1e-6  # relative error allowed at last
 
 
