@@ -45,7 +45,7 @@ class Files:
         return found
 
     def check(self, starts: Sequence[StartedModel]) -> None:
-        """Make the folder; raise now, before the runs, if something could not be written after them."""
+        """Make the folder. Raises before the runs if a file could not be written after them."""
         writers: dict[Path, str] = {}
         for one in starts:
             for target in self.targets(one.request.problem.name).values():

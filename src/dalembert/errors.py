@@ -110,7 +110,7 @@ class OutOfMemoryError(DalembertError, MemoryError):
 
 
 class FileError(DalembertError, OSError):
-    """A file that cannot be written or read, is damaged, or holds something else than was asked for."""
+    """A file that cannot be written or read, is damaged, or has other contents than expected."""
 
 
 class Closest(NamedTuple):

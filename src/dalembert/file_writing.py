@@ -1,4 +1,4 @@
-"""Files that are the old or the new one at any time: written beside their place and renamed when they are whole."""
+"""Atomic file writes: files are written next to their target and renamed when complete."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def writing(path: str | Path, kept: str = "what was there before is kept") -> It
 
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """A file beside a target, renamed to it when the block ends, or removed."""
+    """Context of a temporary file next to a target. It is renamed to the target at the end, or removed."""
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise FileError(f"{target} is not a regular file")

@@ -40,7 +40,7 @@ def held_interrupts() -> Iterator[None]:
 
 @contextmanager
 def noticed_interrupts() -> Iterator[Callable[[], None]]:
-    """A check that raises `KeyboardInterrupt` if one was raised since and got lost; checks nothing in other threads.
+    """Context with a check that raises a `KeyboardInterrupt` that was swallowed meanwhile. Only in the main thread.
 
     An error that leaves the block after an interruption is raised as `KeyboardInterrupt` too.
     """

@@ -123,7 +123,7 @@ def _end(curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, v
 def _where(
     curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, pace: Pace, g: Callable[[Point], float]
 ) -> Point:
-    """The point on the way h along the tangent at which g is zero, by Brent's method."""
+    """The point up to a step h along the tangent at which g is zero, by Brent's method."""
     from scipy.optimize import brentq
 
     found: dict[float, Point] = {0.0: point}

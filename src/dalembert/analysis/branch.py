@@ -149,7 +149,7 @@ class _Curve:
         return (other - y)[self.free] / self.size
 
     def measure(self, change: np.ndarray, other: np.ndarray) -> float:
-        """The product of two changes, multipliers left out."""
+        """Inner product of two changes, without the multipliers."""
         return float(change[: self.measured] @ other[: self.measured])
 
     def ended(self, y: np.ndarray) -> InitialStateError:

@@ -191,7 +191,7 @@ def every_formulation() -> list[Any]:
 
 
 def every_drift() -> list[Any]:
-    """All drift controls that are exported, with their defaults; first the one that is taken where nothing is said."""
+    """All exported drift controls, with their defaults; the default one comes first."""
     made = [exported(name)() for name in every("drift")]
     return sorted(made, key=lambda drift: not isinstance(drift, Projection))
 
@@ -212,7 +212,7 @@ def _integrator(kind: Any, step: float) -> Any:
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:
-    """Explicit integrators with everything, the others once each: they keep the constraints themselves."""
+    """Explicit integrators with every formulation and drift control; the others once each, as they keep constraints."""
     explicit = [i for i in integrators if i.explicit]
     return [*product(formulations, drifts, explicit), *((None, None, i) for i in integrators if not i.explicit)]
 

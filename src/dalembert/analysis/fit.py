@@ -89,7 +89,7 @@ def _result(problem: _Problem, found: Any, *, known: bool) -> Fit:
 
 @dataclass
 class _Problem:
-    """Residuals and their Jacobian as functions of theta; the last evaluation is kept."""
+    """Residuals and their Jacobian as functions of theta. The last evaluation is cached."""
 
     system: System
     experiments: list[Experiment]

@@ -24,7 +24,7 @@ MARGINAL = 1e-5  # multipliers whose size differs from 1 by less are not told fr
 
 @dataclass(frozen=True, eq=False)
 class OrbitalStability:
-    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (multipliers cannot tell).
+    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (multipliers do not decide).
 
     `multipliers` (n,) are those that count, the largest first: that of the motion along itself is left out if the
     equations do not contain the time, and one for each coordinate that may advance by any amount.

@@ -1,4 +1,4 @@
-"""Driven mechanisms position by position, and the forces of a wanted motion: nothing is integrated.
+"""Driven mechanisms position by position, and driving forces of a prescribed motion, without integration.
 
 At each time the positions follow from phi(q, t) = 0 and the wanted coordinates, the speeds from psi = 0 and their
 rates. Accelerations, multipliers and the efforts tau of the actuators solve, all together,
@@ -37,7 +37,7 @@ FREE_MOTION = 1e-9  # singular value, for unit rows, below which a motion is lef
 def driven_kinematics(
     system: System, times: Any, *, guess: Values | State | None = None, parameters: Values | None = None
 ) -> DrivenMotion:
-    """The motion of a mechanism whose constraints leave nothing free; see `System.kinematics`."""
+    """The motion of a mechanism without free motions; see `System.kinematics`."""
     return inverse_dynamics(system, {}, times, guess=guess, parameters=parameters)
 
 

@@ -1,4 +1,4 @@
-"""Measured data of a fit: tables of times and outputs, read and checked, and the start they belong to."""
+"""Measured data of a fit: tables of times and outputs, read and checked, each with its initial state."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _numbers(column: Any, where: str, size: int | None = None) -> np.ndarray:
 
 
 def _sigmas(sigma: Any, outputs: Sequence[Any]) -> np.ndarray:
-    """Standard deviations of the outputs, 1 where nothing is said."""
+    """Standard deviations of the outputs; 1 by default."""
     if sigma is None:
         return np.ones(len(outputs))
     if not isinstance(sigma, Mapping):

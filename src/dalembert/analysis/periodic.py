@@ -175,7 +175,7 @@ def close(shot: Shot) -> Shot:
 
 
 def _closer(shot: Shot) -> Shot | None:
-    """A shot to which less is missing, None if none is found.
+    """A shot with a smaller closure error; None if none is found.
 
     Directions that hardly close the motion are moved along only if the others do not suffice: in a family of motions
     they lead along it, away from the guess.

@@ -19,7 +19,7 @@ UNCERTAIN = 1e-6  # real parts below this fraction of the largest eigenvalue are
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (the linearisation cannot tell).
+    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (linearisation does not decide).
 
     `eigenvalues` (n,) are those of the states that are not ignorable, the largest real part first; `growth` is that.
     In a steady motion of bodies that turn, a shift or turn of everything and the spins of bodies are left out alike.
@@ -79,7 +79,7 @@ def _judge(lin: Linearization, seen: Comoving, ignorable: Sequence[str]) -> Stab
 
 
 def _runs_on(lin: Linearization, name: str) -> bool:
-    """Whether the same motion goes on elsewhere along a coordinate on which nothing depends to first order."""
+    """True if the same motion exists, to first order, at other values of an ignorable coordinate."""
     place = {key: lin.state[key] for key in lin.states}
     try:
         beside = [lin.state.with_({**place, name: place[name] + step}) for step in WAITS]

@@ -94,7 +94,7 @@ def tidy(matrix: sp.Matrix, most: int = READABLE) -> sp.Matrix:
 
 
 def rational(expression: sp.Expr) -> sp.Expr:
-    """Decimals as the fractions they were typed as, so that SymPy cancels exactly; long ones are left as they are."""
+    """Decimals as the fractions that were typed, so that SymPy cancels exactly. Long ones stay as they are."""
     floats = {number: sp.Rational(repr(float(number))) for number in expression.atoms(sp.Float)}
     return expression.xreplace({number: ratio for number, ratio in floats.items() if ratio.q <= 10**6})
 

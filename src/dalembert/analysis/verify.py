@@ -47,7 +47,7 @@ Some = Motion | MotionSequence | MotionOutputs
 
 
 def verify(motion: Some, events: Any = (), second: SecondRun | None = None) -> Verification:
-    """The estimated error of a motion; `events` are those it was made with, where the motion cannot tell.
+    """Estimated error of a motion. `events` are those of its run, if the motion does not hold them.
 
     Without them the parts between changes are run again, each from its own start.
     """
@@ -167,7 +167,7 @@ def _compared(
     remarks: Sequence[str],
     stopped: Sequence[str],
 ) -> Verification:
-    """The differences at the times that both have; of nothing if there are none. Events `stopped` ended the motion."""
+    """Differences at the times that both motions have; empty if there are none. Events `stopped` ended the motion."""
     if other is None or not np.isin(times, other.t).any():
         return Verification((), (), (), (), "none", 0, float(motion.t[0]), tuple(remarks))
     common = np.intersect1d(times, other.t)

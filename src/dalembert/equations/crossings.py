@@ -59,7 +59,7 @@ def crossing_times(crossing: TimeCrossing, tape: SeriesTape, edges: np.ndarray) 
 
 
 def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np.ndarray:
-    """Times in order, one of those between which the argument cannot be told from the value, as where it touches it.
+    """Times in order. Of several times between which the argument equals the value to rounding, one is returned.
 
     That is where its rate is zero, which is known to round-off.
     """

@@ -251,12 +251,12 @@ def _length(expressions: Sequence[ca.SX]) -> int:
 
 
 def _threes(places: Sequence[int]) -> list[int]:
-    """The entries of vectors (3, 1) that lie one below the other, those at `places`."""
+    """Row indices of the vectors (3, 1) at `places` in a column of stacked vectors."""
     return [3 * k + i for k in places for i in range(3)]
 
 
 def _blocks(column: ca.SX, places: Sequence[int]) -> ca.SX:
-    """A column of vectors with those at `places` only; where the others are nothing is."""
+    """A column of stacked vectors, structurally empty but for those at `places`."""
     if not places:
         return ca.SX(*column.shape)
     rows = _threes(places)

@@ -46,7 +46,7 @@ class RowEntry:
 
 
 class Split(NamedTuple):
-    """Pairs of servo row and unknown that act, then rows and unknowns that are left over; all are numbers of rows."""
+    """Pairs of servo row and unknown that act, then the remaining rows and unknowns, all as row numbers."""
 
     pairs: list[tuple[int, int]]
     rows: list[int]
@@ -155,7 +155,7 @@ def _respond(
 
 
 def _condition(r: Influence, left: int) -> ca.SX:
-    """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one that is left over.
+    """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one of the remaining ones.
 
     Without a division, as each single pivot may vanish in some position.
     """

@@ -1,4 +1,4 @@
-"""Known instants at which something bends or jumps; integrators end a step on each, or their order is lost there.
+"""Instants of kinks and jumps, known beforehand. Integrators end a step on each, to keep their order.
 
 Of arguments rate t + offset (`kinks`) they are known in closed form; those of others, such as t^2 - h, are found by
 bounds (`crossings`).
@@ -22,7 +22,7 @@ NO_INSTANTS = np.zeros(0)
 
 
 def has_instants(system: System) -> bool:
-    """Whether something may bend or jump at instants known beforehand."""
+    """True if expressions may bend or jump at instants known beforehand."""
     return bool(system.kinks or system.crossings)
 
 
@@ -98,7 +98,7 @@ def moving_parameters(
 
 
 def _tape(system: System, k: int) -> SeriesTape:
-    """The argument of the crossing k as a function of time; raises `OptionError` if nothing can be told of it."""
+    """The argument of crossing k as a function of time. Raises `OptionError` if its graph has no series."""
     tape: SeriesTape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
     if tape is None:
         raise OptionError(

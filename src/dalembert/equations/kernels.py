@@ -88,7 +88,7 @@ class Kernels:
         return self._kept[key]
 
     def compiled(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Any:
-        """The `Kernel` of the function that `build` returns, kept under a name; None if it returns none."""
+        """The `Kernel` of the function that `build` returns, cached under a name; None if it returns none."""
         return self.kept(("kernel", name), lambda: self._built(build, use))
 
     def compiled_lately(self, name: str, build: Callable[[], ca.Function | None]) -> Any:

@@ -33,7 +33,7 @@ MOST_INSTANTS = 10_000_000  # instants of one run, 80 MB
 
 @dataclass(frozen=True, eq=False)
 class Kinks:
-    """Values of an argument at which something bends or jumps; with a `period` they repeat."""
+    """Values of an argument at which a function bends or jumps. With a `period` they repeat."""
 
     knots: np.ndarray
     period: float | None = None
@@ -214,7 +214,7 @@ def _parts(expression: Any, *kinds: type) -> set[Any]:
 
 
 def _zero_value(argument: Any, part: Any) -> float | None:
-    """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    """The value of `part` at which an argument is zero, if the argument is linear in it and depends on nothing else."""
     if Degrees(part, ())(argument) != 1:
         return None
     z = sp.Dummy()

@@ -23,7 +23,7 @@ def rows_of(system: System, key: Any) -> list[int]:
 
 
 def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Rows by the name their list was given: of `loop[0]`, `loop[1]` that is `loop`; single ones are left out."""
+    """Rows by the name of their list, which is `loop` for `loop[0]`, `loop[1]`. Single rows are left out."""
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         match = re.fullmatch(r"(.+)\[\d+\]", name)

@@ -1,4 +1,4 @@
-"""The cells of features over the values that a run has met, laid when they are needed and kept with the system."""
+"""Cells of features over the values met by runs. They are laid on demand and cached with the system."""
 
 from __future__ import annotations
 

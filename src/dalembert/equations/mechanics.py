@@ -88,7 +88,7 @@ class Mechanics:
 
     @property
     def ideal(self) -> bool:
-        """Whether every multiplier acts along A, known from the state, and nothing comes with it."""
+        """True if every multiplier acts along A, known from the state, without friction or other terms."""
         return are_ideal(self.rows)
 
     @property
@@ -105,7 +105,7 @@ class Mechanics:
 
     @cached_property
     def multiplier_forces(self) -> ca.SX:
-        """W^T la - F^T |la| + E, (nu, 1): the part of the reaction that goes with the multipliers."""
+        """W^T la - F^T |la| + E, (nu, 1): the part of the reaction due to the multipliers."""
         forces = ca.mtimes(self.W.T, self.la) + self.E
         if have_friction(self.rows):
             forces -= ca.mtimes(self.F.T, ca.fabs(self.la))

@@ -37,7 +37,7 @@ def finite_number(value: Any, what: str) -> float:
 
 
 def name_of(key: Any) -> str:
-    """The name a symbol or string stands for; rates read x' and x''."""
+    """The name of a symbol or string; rates read x' and x''."""
     if isinstance(key, str):
         return key
     if isinstance(key, sp.Derivative):

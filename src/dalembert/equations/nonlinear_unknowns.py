@@ -47,7 +47,7 @@ def check_known_mass(name: str, mechanics: Mechanics, what: str) -> None:
 
 
 def _is_bent(d: Dynamics, column: ca.SX, unknown: ca.SX, unknowns: ca.SX) -> bool:
-    """Whether an unknown stands in M, or acts in a way that depends on unknowns."""
+    """True if an unknown occurs in M, or acts in a way that depends on unknowns."""
     return bool(ca.depends_on(column, unknowns) or ca.depends_on(d.M, unknown))
 
 

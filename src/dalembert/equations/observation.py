@@ -31,7 +31,7 @@ from dalembert.model.statement import Constraint, Statement
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """Expressions as a `function` of w, under a name that tells them from others of the system.
+    """Expressions as a `function` of w, under a name that is unique in the system.
 
     `reads_rates` says whether they contain accelerations, multipliers or unknowns: what evaluating the rates gives.
     """
@@ -112,7 +112,7 @@ class Observer:
         self._made: dict[tuple[sp.Expr, ...], Observation] = {}
 
     def symbol(self, key: Any) -> Any:
-        """The SymPy symbol that a name or a constraint stands for; anything else is left as it is."""
+        """The SymPy symbol for a name or a constraint. Other keys are returned unchanged."""
         if isinstance(key, Constraint):
             return sp.Symbol(key.name)
         if not isinstance(key, str):

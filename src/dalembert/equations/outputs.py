@@ -162,7 +162,7 @@ def _length(d: Derivation, element: Element) -> tuple[ca.SX, ca.SX]:
 
 
 def _power(force: ca.SX, rate: ca.SX) -> ca.SX:
-    """Power of a force along a line; none where there is no force, even if the ends meet and have no line."""
+    """Power of a force along a line; zero without a force, even if the ends meet and there is no line."""
     return ca.if_else(force == 0, 0, force * rate)
 
 

@@ -1,4 +1,4 @@
-"""`Quantity`: a name under which something can be read along a motion, and where it is found."""
+"""`Quantity`: a name for values along a motion, and their place in a kernel's output."""
 
 from __future__ import annotations
 

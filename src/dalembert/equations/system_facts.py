@@ -106,12 +106,12 @@ class SystemFacts:
 
     @property
     def mechanics(self) -> Mechanics:
-        """The graphs of q', M, f, A, b and all that goes with them, of which every kernel is made."""
+        """The graphs of q', M, f, A, b and related quantities, from which all kernels are made."""
         return self.functions.mechanics
 
     @cached_property
     def ideal(self) -> bool:
-        """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
+        """True if every multiplier acts along A, known from the state, with no friction: r = A^T la + c."""
         return are_ideal(self.rows)
 
     @cached_property
@@ -236,7 +236,7 @@ class SystemFacts:
         return self.kernels.kernel(name)
 
     def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
-        """The machine code of a function made from this system by a later stage, kept here under `name`.
+        """Machine code of a function that a later stage makes from this system, cached under `name`.
 
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """

@@ -104,7 +104,7 @@ class Turning:
     # -- by kind of rotation -----------------------------------------------------------------------------------------
 
     def _find(self, known: ColumnsByBody, wanted: Sequence[Body], add: Callable[[list[Body]], None]) -> None:
-        """Have columns of the bodies wanted; bodies of a kind are found together, as soon as one of them is wanted."""
+        """Compute columns of the requested bodies; bodies of a kind are computed together, at the first request."""
         missing = {id(body): body for body in wanted if body not in known}
         if missing:
             kinds = {body.attitude for body in missing.values()} & TOGETHER

@@ -87,7 +87,7 @@ class Positions:
 
 
 class _Open:
-    """Whether a value goes on in the next line: a string of several lines, or a bracket that is not closed."""
+    """True if a value continues on the next line: a string of several lines, or an open bracket."""
 
     def __init__(self) -> None:
         self._quote, self._depth = "", 0

@@ -172,7 +172,7 @@ class Statements:
         self.values.text.symbols.update({spelt(name): f for name, f in self.functions().items()})
 
     def _learn_multipliers(self) -> None:
-        """Make the names of constraints known to expressions: there they stand for their multipliers."""
+        """Make the names of constraints known to expressions, as symbols of their multipliers."""
         known = self.values.text.symbols
         names = [c.name for c in self.model.statement.constraints if c.name.isidentifier() and c.name not in known]
         known.update({name: sp.Symbol(name) for name in names})

@@ -101,7 +101,7 @@ def _reach(state: State, name: str, start: float, end: float, hold: Any) -> Stat
 
 
 def _step_along(state: State, name: str, span: tuple[float, float], hold: Any, *, tiny: bool) -> State | None:
-    """The state at the end of a step if it lies where the branch leads; None if not."""
+    """The state at the end of a step if it continues the branch; else None."""
     at, value = span
     small = PROBE * (value - at)
     if abs(small) < 1e-9 * max(1.0, abs(at)):

@@ -130,7 +130,7 @@ def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) ->
 
 
 def faintest_kernel(system: System) -> Kernel | None:
-    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant.
+    """Kernel of (|G| / |G nearby|)^2 of the rows, small where a row needs a closer look; None if all are constant.
 
     A function of x = (t, q, u, p) and the sizes of q and u.
     """
@@ -157,7 +157,7 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """(|G| / |G beside the state|)^2 of the rows as a function of x and the sizes of q and u, by which all is measured.
+    """(|G| / |G nearby|)^2 of the rows as a function of x and of the sizes of q and u, which scale all gradients.
 
     None if all gradients are constant.
     """
@@ -198,7 +198,7 @@ def _directions(size: int) -> np.ndarray:
 
 
 def _is_multiple(surface: Surface, starts: np.ndarray, row: int) -> bool:
-    """Whether a row is a multiple root on a whole surface: Newton's method goes along one normal from everywhere."""
+    """True if a row is a multiple root on a whole surface: from everywhere, Newton's method follows one normal."""
     ends = [_dwindling_end(surface, z, row) for z in starts]
     ways = np.array([z - end for z, end in zip(starts, ends, strict=True) if end is not None])
     if len(ways) < len(starts):

@@ -175,7 +175,7 @@ class SparseEquations:
 
     @cached_property
     def _light(self) -> np.ndarray:
-        """The speeds of bodies whose mass matrix is singular; bodies of one size are looked at together."""
+        """Speeds of bodies with a singular mass matrix. Bodies of one size are examined together."""
         if self._regular:
             return np.zeros(0, dtype=int)
         diagonal = np.abs(self.M.diagonal())

@@ -26,7 +26,7 @@ LAST_MOVE = 1e-10  # moves that are the last
 
 
 def hidden_position(system: System, t: float, q: np.ndarray, parameters: np.ndarray, servos: tuple[str, ...]) -> str:
-    """The condition that velocity rows hide, its rows and gradient and the nearest position that meets it, as a clause.
+    """Clause with the condition hidden by velocity rows: its rows, gradient and nearest position that satisfies it.
 
     Empty if there is none at q: if the rows ask for a motion themselves, or leave one elsewhere, or are dependent in a
     single position or everywhere. `servos` are the constraints with an unknown, for which it may take the place.
@@ -55,7 +55,7 @@ def hidden_position(system: System, t: float, q: np.ndarray, parameters: np.ndar
 
 
 def _leaves_at_rest(system: System, t: float, q: np.ndarray, parameters: np.ndarray) -> bool:
-    """Whether the rows leave the speeds that they bind no value but zero at a position beside q."""
+    """True if the rows force their speeds to zero at a position near q."""
     beside = q + BESIDE * np.maximum(1.0, np.abs(q)) * Scattered(1743).uniform(-1.0, 1.0, len(q))
     A = _gradients(system, t, beside, parameters)
     largest = np.abs(A).max(axis=0)

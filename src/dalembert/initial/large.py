@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_possible(task: Task) -> None:
-    """Raise `OptionError` if something is asked for that needs dense matrices."""
+    """Raise `OptionError` if the task needs dense matrices."""
     asked = "values at acceleration level" if task.wishes.of_accelerations else "bounds" if task.bounded else ""
     if asked:
         s = task.system

@@ -134,7 +134,7 @@ class LargeStage:
         return LargeFound(v, r, worst, worst <= MET_RESIDUAL, steps)
 
     def _meet(self, v: np.ndarray) -> tuple[np.ndarray, int]:
-        """A point that meets the equations, by damped least steps; where they stop if there is none."""
+        """A solution of the equations, by damped least steps; the last point if there is none."""
         saddle, G, _ = self._saddle
         r, J, worst = self.evaluate(v)
         damping, still = LEAST_SPARSE_DAMPING, np.zeros(len(v))

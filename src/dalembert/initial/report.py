@@ -47,7 +47,7 @@ class Report:
 
     @cached_property
     def moved(self) -> dict[str, float]:
-        """Changes against the guess by name, those that are zero left out."""
+        """Nonzero changes against the guess, by name."""
         s, now = self.state.system, self.state.z
         change = now - self.guess
         names = (*s.coordinates, *s.speeds)

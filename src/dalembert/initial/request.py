@@ -168,12 +168,12 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
 
 
 def key_name(key: Any) -> str:
-    """The name a symbol, a constraint or a string stands for."""
+    """The name of a symbol, a constraint or a string."""
     return key.name if isinstance(key, Constraint) else name_of(key)
 
 
 def find_name(system: System, name: str, what: str) -> tuple[str, int]:
-    """The field of `Wishes` and the index a name stands for."""
+    """The field of `Wishes` and the index for a name."""
     place = _places(system).get(name)
     if place is None:
         raise _unknown(system, name, what)

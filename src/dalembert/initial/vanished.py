@@ -1,4 +1,4 @@
-"""Rows whose own gradient vanishes in a state: a constraint can become dependent all by itself.
+"""Rows whose gradient vanishes in a state: a single constraint can then become dependent.
 
 Rows of unit length do not show it, see `dalembert.solve.row_lengths`: sin a + sin b = 0 is as good as any other row up
 to the very position in which both bars are upright. So the length of a row is compared with its size, for which the

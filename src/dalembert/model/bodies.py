@@ -55,7 +55,7 @@ class BodyReader:
         angular_velocity: Any,
         axes_angular_velocity: Any,
     ) -> Body:
-        """A body as stated, or with absolute coordinates where nothing is said about its motion."""
+        """A body as stated, or with absolute coordinates if no motion is stated."""
         taken = isinstance(name, str) and self._names.kind(name) is not None
         self._names.claim(name, "body")
         if taken:  # its coordinates would be taken too; one fault is enough

@@ -67,7 +67,7 @@ class FilledVectors(Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]):
 
     @property
     def is_flat(self) -> bool:
-        """Whether all vectors are zero along z, whatever the arguments are."""
+        """True if all vectors are zero along z, for any arguments."""
         return all(e == 0 for e in self.template.expressions[2::3])
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +97,7 @@ class Instance(sp.Expr):
     index: int
 
     def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
-        """An instance; nothing is written out."""
+        """Make an instance, without writing it out."""
         new = sp.Expr.__new__(cls)
         new._args = tuple(arguments)  # noqa: SLF001 - as SymPy sets it, but the tuple itself: the rows of a joint share it
         new.template, new.index = template, index

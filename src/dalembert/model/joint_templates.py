@@ -177,7 +177,7 @@ def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marke
 
 
 def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.Expr]) -> Template | None:
-    """The template of expressions in these symbols; None if something in them is infinite, for others to tell."""
+    """Template of expressions in these symbols; None if an expression is infinite. Callers then report the fault."""
     infinite = not INFINITE.isdisjoint(nodes(*expressions))
     return None if infinite else Template(key, symbols.given, expressions, symbols.frames)
 
@@ -239,7 +239,7 @@ class TemplateSymbols:
         self.frames: list[Frame] = []
 
     def __call__(self, value: sp.Expr) -> sp.Expr:
-        """A number that makes a kind of its own as it is, a new symbol for anything else."""
+        """A number that is part of the kind as it is; a new symbol for anything else."""
         if value in PLAIN:
             return value
         self.given.append(sp.Symbol(f"x{len(self.given):03d}"))

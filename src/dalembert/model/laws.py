@@ -107,7 +107,7 @@ class Bilateral(Law):
         return gradient
 
     def lowered(self, statement: Stated, name: str) -> Law:
-        """`CoulombFriction` if friction goes with the constraint."""
+        """`CoulombFriction` if the constraint has friction, else the law itself."""
         rubs = any(friction.constraint == name for friction in statement.frictions)
         return CoulombFriction() if rubs else self
 

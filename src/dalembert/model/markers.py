@@ -151,7 +151,7 @@ def by_name(point: object) -> str:
 
 
 def has_axes(marker: Marker) -> bool:
-    """Whether the marker is on something that is known to turn, or on the ground."""
+    """True if the marker is on a body with a rotation, or on the ground."""
     return marker.body.attitude is not Attitude.NONE
 
 

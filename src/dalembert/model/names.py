@@ -1,4 +1,4 @@
-"""The names a model has given away, each to one thing."""
+"""Names of a model, each given to one object."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ class Names:
         self._kinds[name] = kind
 
     def symbol(self, key: Any) -> Any:
-        """The function of time a declared name stands for; anything else is left as it is."""
+        """The function of time of a declared name. Other keys are returned unchanged."""
         return function_of_time(key) if isinstance(key, str) and self.kind(key) in _FUNCTIONS_OF_TIME else key

@@ -40,7 +40,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Particle(Point):
-    """A point with mass; `part` of something larger, such as a beam, it is neither drawn nor asked for by name."""
+    """A point with mass. As a `part` of a larger object, such as a beam, it is not drawn and has no name for users."""
 
     mass: sp.Expr = sp.S.Zero
     part: bool = False

@@ -104,7 +104,7 @@ class TableReader:
         self._model, self._names = model, names
 
     def table(self, name: str, times: Any, values: Any, kind: Any, ends: Any) -> type[Table]:
-        """A function through the data; raises `ModelError` at once, as there would be nothing to return."""
+        """A function through the data. Raises `ModelError` at once for faulty data."""
         x, y = self._column(name, "times", times), self._column(name, "values", values)
         fault = _fault(x, y, kind, ends)
         if fault:

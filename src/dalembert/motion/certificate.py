@@ -127,7 +127,7 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held; False if there was nothing to judge.
+        """True if the run reached its end and every finding held; False if there are no findings.
 
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
         No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by

@@ -152,7 +152,7 @@ class KeptValues:
 
     @property
     def size(self) -> int:
-        """Numbers that are kept of a sample, its time included."""
+        """Numbers recorded per sample, its time included."""
         return 1 + sum(int(np.prod(shape)) for shape in self.shapes)
 
     def room(self, width: int) -> int:

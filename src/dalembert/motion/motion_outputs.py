@@ -158,7 +158,7 @@ class MotionOutputs(Tabled):
 
     @property
     def derivatives(self) -> None:
-        """Of the motion in parameters and start values: never kept."""
+        """Derivatives in parameters and start values: never recorded."""
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -166,7 +166,7 @@ class MotionOutputs(Tabled):
         return certified(self.end, self.tally)
 
     def verify(self, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:
-        """The estimated error of everything that was kept, by a second, independent run: see `Motion.verify`."""
+        """Estimated error of all recorded outputs, by a second, independent run: see `Motion.verify`."""
         found = stage("Motion.verify")(self, events, second)
         object.__setattr__(self.end, "verification", found)
         vars(self).pop("certificate", None)
@@ -202,7 +202,7 @@ class MotionOutputs(Tabled):
         return f"MotionOutputs of {self.system.name!r}: {kept} at {span}; {self.certificate.verdict}"
 
     def _repr_html_(self) -> str:
-        """The verdict, and the range of everything that was kept."""
+        """The verdict, and the range of every recorded output."""
         if not len(self):
             return html_table(repr(self), [])
         rows = [(name, *(f"{v:.6g}" for v in (x[0], x.min(), x.max(), x[-1]))) for name, x in self.columns().items()]

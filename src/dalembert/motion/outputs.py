@@ -67,7 +67,7 @@ def is_expression(key: Any) -> bool:
 
 
 def spelling(key: Any) -> str:
-    """The name that a symbol, a constraint, an output or a string stands for."""
+    """The name of a symbol, a constraint, an output or a string."""
     return key.name if isinstance(key, Constraint | Output) else name_of(key)
 
 

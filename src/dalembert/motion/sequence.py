@@ -1,4 +1,4 @@
-"""`MotionSequence`: a motion in which events changed something, read like one motion."""
+"""`MotionSequence`: a motion with changes at events, read like one motion."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _TABLE = re.compile(r"([0-9]+)\.(t|z)\.npy")
 
 
 def begin_store(path: str | Path, system: System, parameters: np.ndarray, samples: int | None) -> Folder:
-    """A folder for a motion of a system, of so many samples if that is known; replaces a motion that is there.
+    """Prepare a folder for a motion, of so many samples if the number is known. Replaces a motion that is there.
 
     Raises `FileError` if something else is there, or if the disk has not enough room.
     """
@@ -61,7 +61,7 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
 
 
 def end_store(motion: Motion) -> None:
-    """Note how a motion in a folder ended, and leave nothing but its samples there."""
+    """Record in the folder how a motion ended, and remove all files but its samples."""
     if not isinstance(motion.storage, Folder):
         return
     folder = motion.storage.path
@@ -116,7 +116,7 @@ def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.
 
 
 def _old_files(folder: Path) -> list[Path]:
-    """The files of the motion in a folder; raises `FileError` if there is anything else."""
+    """The files of the motion in a folder. Raises `FileError` if it contains other files."""
     if not folder.exists():
         return []
     found = sorted(folder.iterdir()) if folder.is_dir() else [folder]

@@ -202,7 +202,7 @@ class Tally(NamedTuple):
 
 
 def tally_of(motion: EvaluatedMotion) -> Tally:
-    """The tally of a motion at hand, which has samples, in blocks if it is too large to be looked at as a whole."""
+    """Tally of a motion in memory with samples, in blocks if it is large."""
     e = motion.evaluation
     blocks = motion.storage.slices(len(motion), e.phi.shape[1] + e.psi.shape[1] + 2 * e.acceleration.shape[1])
     tallies = (Tally.of(motion, rows, rows.start) for rows in blocks)

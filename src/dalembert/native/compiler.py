@@ -216,7 +216,7 @@ def _leave(library: Any) -> None:
 
 
 def _name(_context: Any, _library: Any, description: Any, environment: Any) -> Any:
-    """A key by which callers find the function; there is nothing to call."""
+    """A key by which callers find the function. There is no function to call."""
     return _dynfunc.make_function(description.lookup_module(), description.qualname, "", 0, environment, ())
 
 

@@ -150,7 +150,7 @@ def _named(module: str, name: str) -> Any:
 
 
 def _symbol(function: Any) -> str:
-    """A name that tells a function from all others, the same in every process for those of this package.
+    """Name of a function, unique, and for functions of this package the same in every process.
 
     Functions that close over values, such as those made from a tableau, are told apart by the values.
     """

@@ -249,7 +249,7 @@ class _Vector:
             self.put(f"{name}t", f"bitcast {integer} {flipped} to {kind}")
 
     def join(self, x: str) -> None:
-        """The way by the libm, and the block in which both ways meet."""
+        """The fallback to the libm, and the block in which both paths join."""
         name, kind, width = self.name, self.kind, self.width
         self.lines += [
             f"br label %{name}on", f"{name}far:", f"store {kind} {x}, ptr %aside, align 8",

@@ -123,5 +123,5 @@ def _is_same(function: ca.Function, k: int, content: bytes) -> bool:
 
 
 def _reads_one(function: ca.Function, k: int) -> bool:
-    """Whether instruction k reads one value, so that its last word says nothing; that of an output is a row."""
+    """True if instruction k reads one value, so that its last word has no meaning; for an output it is a row."""
     return bool(function.instruction_id(k) != ca.OP_OUTPUT and len(function.instruction_input(k)) == 1)

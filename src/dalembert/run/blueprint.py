@@ -62,7 +62,7 @@ class Blueprint:
 
 
 def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: CarriedColumns = ()) -> Blueprint:
-    """The blueprint, drawn when first asked for and kept with the system."""
+    """The blueprint, made at the first request and cached with the system."""
     key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
         found = system.kernels.known(key)

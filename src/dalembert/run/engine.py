@@ -158,7 +158,7 @@ class Engine:
             give(self.work, known)
 
     def resume(self, facts: RunFacts) -> None:
-        """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
+        """Take over drift control, step length and choices of an earlier run, to evaluate its samples."""
         if facts.started is not None:
             self._tell_drift(facts.started)
         self.take_scales(facts.scales)
@@ -169,7 +169,7 @@ class Engine:
             self._take(self.choices[-1][1])
 
     def start_from(self, facts: RunFacts, t: float) -> None:
-        """Start, at time t of a run, from the choice that served there, so that it goes on as it did."""
+        """Start, at time t of a run, from the choice that served there, so that the run is reproduced."""
         self.take_scales(facts.scales)
         for made, choice in facts.choice_at(t):
             self.choices = [(made, choice)]
@@ -231,7 +231,7 @@ class Engine:
         return there if there is not None and len(there.rows) > len(here.rows) else here
 
     def _solve(self, choice: Choice | None) -> Solve:
-        """The solve that goes with a choice, compiled when first asked for."""
+        """The solve for a choice, compiled at the first request."""
         solves = self.blueprint.solves
         if choice not in solves:
             motion = self._motion(choice)

@@ -82,7 +82,7 @@ class Event:
         return observer_of(system).symbol(self.expr)
 
     def concerns(self, system: System) -> bool:
-        """Whether it is looked out for while this system moves: not if it leads there, or if it cannot be evaluated."""
+        """True if the event is watched while this system moves: not if it leads there or cannot be evaluated."""
         return self.then is not system and not observer_of(system).lacking(self.expression(system))
 
 

@@ -41,7 +41,7 @@ def follow_events(
     derivatives: Derivatives | None = None,
     storage: Storage = IN_MEMORY,
 ) -> tuple[Motion | MotionSequence, Status]:
-    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it.
+    """Motion from `state` over `span`, with the status of its last segment; a Motion if no event changed it.
 
     `derivatives` are those at the start, if any are to be carried along. Samples are kept in `storage`.
     """
@@ -124,7 +124,7 @@ class _Course:
         return tuple(event for event in self.events.values() if isinstance(event, Event))
 
     def _times(self, t: float, end: float) -> np.ndarray | None:
-        """The times to sample from t to `end`: those asked for, and both of these where something changes."""
+        """The times to sample from t to `end`: the requested ones, and t or `end` where a change happens."""
         if self.t_eval is None:
             return None
         asked = self.t_eval[(self.t_eval >= t) & (self.t_eval <= end)]

@@ -77,7 +77,7 @@ def _measure_speeds(plan, mem, span):
 
 @jit(i8(Plan, Floats))
 def _measure_rows(plan, mem):
-    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are none beside them."""
+    """Set row sizes |gradients| x sizes at the state last evaluated, where present ones are negligible beside them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
         largest = 0.0

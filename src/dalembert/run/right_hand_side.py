@@ -49,7 +49,7 @@ class Feedback:
     change: Callable[[Mechanics, ca.SX, ca.SX], ca.SX]
 
     def tail(self) -> ca.SX:
-        """The inputs behind x: h and the options."""
+        """The inputs after x: h and the options."""
         return ca.SX.sym("tail", 1 + self.size)
 
 

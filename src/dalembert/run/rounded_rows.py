@@ -17,7 +17,7 @@ HELD_PRECISION = 1e-13  # part of its size to which a row is held, see `Projecti
 
 @jit(f8(Plan, Floats, i8))
 def _terms(plan, mem, k):
-    """The sum of the terms of residual k in the state last evaluated, as far as its gradient tells them."""
+    """Sum of the absolute terms of residual k in the state last evaluated, estimated from its gradient."""
     s, ints, total = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), 0.0
     if k < plan.np:
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):

@@ -69,7 +69,7 @@ def run_segment(
     derivatives: Derivatives | None = None,
     storage: Storage = IN_MEMORY,
 ) -> Segment:
-    """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
+    """Motion of the system of `state`, in `engine`, over `span`, as far as it goes, and how it ended.
 
     z0 = (q, u) are the values of the state in one array. Events that do not concern the system are left out.
     `derivatives` are those at the start, one sample of them, if the engine carries any along. Samples are kept
@@ -128,7 +128,7 @@ def _underway(
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
-    """(q, u, work, derivatives) at the start, (nz,), nothing done yet."""
+    """(q, u, work, derivatives) at the start, (nz,), with zero work."""
     return np.concatenate([z0, np.zeros(engine.plain - engine.size), derivatives.S[-1].ravel()])
 
 

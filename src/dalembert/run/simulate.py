@@ -248,7 +248,7 @@ def pair(
 
 
 def _check_one(what: str, value: Any, verb: str) -> None:
-    """Raise `PairingError` if something is no formulation, drift control or integrator: it lacks the `verb` of one."""
+    """Raise `PairingError` if a value is no formulation, drift control or integrator: it lacks the `verb` of one."""
     if isinstance(value, type) or not callable(getattr(value, verb, None)):
         raise PairingError(_not_one(what, value))
 
@@ -277,7 +277,7 @@ def _usual() -> tuple[Formulation, Drift, Integrator]:
 
 
 def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: str) -> None:
-    """Raise `PairingError` if something is asked for that an implicit integrator does by itself."""
+    """Raise `PairingError` for options of tasks that an implicit integrator does by itself."""
     from dalembert.run.drift.no_correction import NoCorrection
     from dalembert.run.drift.projection import Projection
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers

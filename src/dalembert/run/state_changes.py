@@ -26,7 +26,7 @@ MET_POSITION = 1e-12  # positions that are off by less stay as they are
 
 
 def changed(event: Event | Every, before: State) -> Occurrence:
-    """The occurrence of an event that changes something, with the state after it; raises if there is none."""
+    """The occurrence of an event with a change, with the state after it. Raises if there is no such state."""
     then = event.then
     if isinstance(then, System):
         after, impulses = _joined(before, then)
@@ -40,7 +40,7 @@ def changed(event: Event | Every, before: State) -> Occurrence:
 
 
 def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
-    """The state in another system: positions kept, speeds as the impulse of its constraints leaves them."""
+    """The state in another system: same positions, and speeds after the impulse of its constraints."""
     carried = dict(zip(before.system.parameters, before.parameters, strict=True))
     p = system.parameter_values(carried={name: carried[name] for name in system.parameters if name in carried})
     phi = system.position_residual(before.t, before.q, p)

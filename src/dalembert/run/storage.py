@@ -192,7 +192,7 @@ class FileTable:
 
 @dataclass(frozen=True)
 class Folder:
-    """Files in a folder that exists; tables without names leave nothing behind there."""
+    """Files in an existing folder. Tables without names leave no files there."""
 
     path: Path
 

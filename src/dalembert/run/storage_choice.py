@@ -57,7 +57,7 @@ def choose_storage(
 
 
 def check_storable(asked: Asked) -> None:
-    """Raise `PairingError` if a run does not keep its samples on disk as it goes on, or is not one motion."""
+    """Raise `PairingError` if a run does not store its samples as it proceeds, or is not one motion."""
     if asked.changing:
         raise PairingError(
             f"store= keeps one motion, and event {asked.changing} makes a sequence of motions; leave `store` out, or "
@@ -90,7 +90,7 @@ def _against_outputs(system: System, asked: Asked, store: str | Path | None) -> 
 
 
 def _reads_step(system: System, drift: Drift) -> bool:
-    """Whether a drift control feeds back by the length of the step at hand."""
+    """True if the feedback of a drift control depends on the length of the step at hand."""
     feedback = drift.feedback(system)
     if feedback is None:
         return False

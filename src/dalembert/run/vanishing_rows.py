@@ -52,7 +52,7 @@ def _is_number(entry: Any) -> bool:
 
 
 def _have_fixed_lengths(system: System, A: ca.SX) -> np.ndarray:
-    """Whether a row of A has the same length at several states, whatever the parameters are, (n,)."""
+    """Mask of the rows of A that have the same length at several states, for any parameters, (n,)."""
     lengths = ca.Function("lengths", [system.mechanics.x], [ca.sum2(A * A)])
     scattered, defaults = Scattered(31), np.array(system.parameter_defaults, dtype=float)
     defaults[defaults == 0.0] = 1.0  # a parameter that is zero may be given another value

@@ -76,7 +76,7 @@ def _period(plan, mem, z, kind, way):
 
 @jit(f8(Plan, Floats, i8, f8))
 def _reached(plan, mem, kind, span):
-    """The energy of how far coordinates of a kind get within `span` at the speeds and accelerations in mem."""
+    """Energy of the distance that coordinates of a kind cover within `span` at the speeds and accelerations in mem."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
     for i in range(plan.nq):
@@ -92,7 +92,7 @@ def _reached(plan, mem, kind, span):
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
 def _straight(plan, mem, z, kind, way):
-    """The energy of how far coordinates of a kind get before a gradient of rows has changed by its own length.
+    """Energy of the distance that coordinates of a kind cover before a row's gradient changes by its own length.
 
     By how they change on a small part of `way`, an energy; `way` itself if that is shorter.
     """
@@ -119,7 +119,7 @@ def _straight(plan, mem, z, kind, way):
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
 def find_way(plan, mem, z, kind, span):
-    """The energy of how far coordinates of a kind get from the state z within `span`, before something turns them."""
+    """Energy of the distance that coordinates of a kind cover from the state z within `span`, before they turn back."""
     call_accelerate(plan.accelerate, (plan, mem))
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     way = _reached(plan, mem, kind, span)

@@ -67,7 +67,7 @@ def null_space(A: np.ndarray, tolerance: float, beside: float | None = None) -> 
 
 
 def row_space(A: np.ndarray) -> np.ndarray:
-    """Orthonormal rows that span those of A (m, n), (min(m, n), n); nothing is taken for zero."""
+    """Orthonormal rows that span those of A (m, n), (min(m, n), n), without a rank decision."""
     return np.linalg.svd(A, full_matrices=False)[2]
 
 

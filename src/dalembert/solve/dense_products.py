@@ -75,7 +75,7 @@ def dense_row_residual(plan, mem, k, size):
 
 @jit(i8(Plan, Floats, i8))
 def leave_judged(_plan, _mem, _rows):
-    """Pivots chosen by size tell the condition: it is there."""
+    """Keep the condition as it is: the pivots, chosen by size, have given it."""
     return 0
 
 

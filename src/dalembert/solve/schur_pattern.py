@@ -95,6 +95,6 @@ def _equals(speeds: np.ndarray, acting: np.ndarray, starts: np.ndarray, counts: 
 
 
 def _counted(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `counts[k]` things of every k, one after the other: k, and its number among those of k."""
+    """For each of `counts[k]` items of every k, one after the other: k, and the number of the item."""
     of = np.repeat(np.arange(len(counts)), counts)
     return of, np.arange(len(of)) - (np.cumsum(counts) - counts)[of]

@@ -1,4 +1,4 @@
-"""The sliders of a live page, and which start values stay as they are while one of them moves."""
+"""Sliders of a live page, and the start values that stay while one of them moves."""
 
 from __future__ import annotations
 

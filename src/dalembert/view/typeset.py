@@ -73,7 +73,7 @@ def _general(system: System) -> str:
 
 
 def _stated(st: Statement) -> Iterable[str]:
-    """Each thing that was stated, under a heading."""
+    """The statement, each part under a heading."""
     groups = {
         "Constraints": [(c.name, c.expression) for c in st.constraints],
         "Positions": [(p.name, sp.Matrix(p.position)) for p in (*st.particles, *st.bodies) if p.position is not None],

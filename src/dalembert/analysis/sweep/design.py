@@ -53,7 +53,7 @@ class Design:
 
 
 def read_design(values: Any) -> Design:
-    """The runs that a dict, an `xarray.Dataset` (such as a sample) or a pandas frame stands for."""
+    """The runs described by a dict, an `xarray.Dataset` (such as a sample) or a pandas frame."""
     if hasattr(values, "data_vars"):
         return _of_dataset(values)
     if hasattr(values, "columns") and hasattr(values, "index"):

@@ -52,7 +52,7 @@ class Layout:
         return (*self.design.dims, *variable.dims)
 
     def empty(self) -> dict[str, np.ndarray]:
-        """Arrays of all variables by name, with the values they have before anything is known.
+        """Arrays of all variables by name, filled with their placeholder values.
 
         Raises `OutOfMemoryError` if they are too large.
         """

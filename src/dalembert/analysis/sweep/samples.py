@@ -1,4 +1,4 @@
-"""Samples of distributions: random ones and Latin hypercubes, with the seed kept."""
+"""Samples of distributions: random ones and Latin hypercubes, with their seed recorded."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def run_into(store: Store, study: Study, start: int, rows: np.ndarray, stop: Any
 
 
 def find_store(path: str, layout: Layout, facts: Mapping[str, Any]) -> Store | None:
-    """The store at this path if there is one for the same sweep; raises `FileError` if it holds something else."""
+    """The store at this path, if it is for the same sweep. Raises `FileError` if it has other contents."""
     if not Path(path).exists():
         return None
     try:

@@ -142,7 +142,7 @@ class Study:
             return self._failed(ERROR, f"{type(error).__name__}: {error}")
 
     def knows(self, state: State) -> bool:
-        """Whether `initial` has looked for degenerate constraints in a state."""
+        """True if `initial` has already looked for degenerate constraints in a state."""
         return state.report is not None and state.system is self.system
 
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> RunRecord:

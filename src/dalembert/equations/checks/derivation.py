@@ -129,7 +129,7 @@ def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
 
 
 def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probed: Probed) -> list[str]:
-    """Every constraint restrains something."""
+    """Faults: constraints that restrain nothing."""
     values = np.abs(np.nan_to_num(probed.A, nan=1.0)).max(axis=0)
     largest = np.zeros(len(rows))
     np.maximum.at(largest, np.array(constraints.A.sparsity().row(), dtype=int), values)
@@ -148,7 +148,7 @@ def _check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
 
 
 def _check_velocities(derivation: Derivation, constraints: Constraints, probe: Probe) -> list[str]:
-    """Velocities stated beside positions, and angular velocities beside rotations, must be their rates.
+    """Faults: stated velocities and angular velocities that are not the rates of stated positions and rotations.
 
     They may differ by what the constraints forbid, as in Kane's method with a contact point that is given no velocity.
     """

@@ -60,13 +60,13 @@ class Inertias(NamedTuple):
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Indices of the parameters that something depends on."""
+        """Indices of the parameters on which masses or inertias depend."""
         first = self.function.size1_in(0) - len(self.parameters)
         columns = self.function.jac_sparsity(0, 0).get_triplet()[1]
         return tuple(sorted({column - first for column in columns if column >= first}))
 
     def check(self, defaults: np.ndarray, values: np.ndarray) -> None:
-        """Raise `OptionError` if parameter values (np,) make something impossible that is possible at the defaults.
+        """Raise `OptionError` if parameter values (np,) make an inertia impossible that is possible at the defaults.
 
         A mass that is positive must not vanish either: the kernels are made for an inertia that is there. What depends
         on time is judged at t = 0.

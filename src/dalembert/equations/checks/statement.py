@@ -25,7 +25,7 @@ from dalembert.model.vectors import base_of, derivative
 
 
 def check_statement(statement: Statement) -> list[str]:
-    """All faults that can be seen in the expressions themselves, each naming the symbol or item."""
+    """All faults visible in the expressions themselves, each with its symbol or item."""
     faults = list(statement.faults)
     faults += _check_symbols(statement)
     faults += _check_sizes(statement)

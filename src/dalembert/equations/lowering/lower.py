@@ -30,7 +30,7 @@ Nested: TypeAlias = Sequence[Sequence[Any]]
 
 
 class Lowering:
-    """SymPy expressions as `casadi.SX` in which the symbols stand for `atoms`; subexpressions are shared between calls.
+    """SymPy expressions as `casadi.SX`, with symbols replaced by `atoms`. Calls share subexpressions.
 
     `atoms` maps symbols, applied undefined functions `q(t)`, and their derivatives to scalar `casadi.SX`.
     """

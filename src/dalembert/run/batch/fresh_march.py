@@ -124,7 +124,7 @@ def finish(plan, mem, clock, batch):
 
 @jit(f8(Plan, Floats, Clock, Batch))
 def _measure_start(plan, mem, clock, batch):
-    """Sizes at the start of a run, kept for all that is done with it; returns the violation there."""
+    """Measure sizes at the start of a run, for the whole run. Returns the violation there."""
     span = batch.t_end - batch.t_start
     violation = measure(plan, mem, batch.t_start, floats_at(clock.z, clock.nz), span)
     count = plan.row_sizes + 2 * plan.np + plan.nv + 1 - plan.sizes

@@ -129,7 +129,7 @@ def _move_by_pseudo_inverse(plan, mem):
 
 @jit(i8(Plan, Floats, f8, Floats))
 def eliminate_all(plan, mem, t, z):
-    """Correct (q, u) at time t, in place; a violation that is left is for the certificate to judge."""
+    """Correct (q, u) at time t, in place. The certificate judges the remaining violation."""
     load_state(plan, mem, t, z)
     n, numbers, step = plan.nq + plan.nu, plan.options, plan.work
     mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan.nz - plan.n_variations > n else 0.0)

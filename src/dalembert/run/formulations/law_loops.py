@@ -76,7 +76,7 @@ def _is_shifted(plan, mem, k):
 
 @jit(f8(Plan, Floats))
 def _factor(plan, mem):
-    """Factorise the gradients; the smallest pivot beside the largest, zero if the equations are dependent.
+    """Factorise the gradients. Returns the smallest pivot over the largest, zero if the equations are dependent.
 
     Leaves the sign of the determinant, and whether the matrix is a shifted one as constraints depend on each other.
     """
@@ -103,7 +103,7 @@ def _factor(plan, mem):
 
 @jit(i8(Plan, Floats))
 def _solve(plan, mem):
-    """Solve for the step in place, by the factors at hand; multipliers get no part that constraints leave open."""
+    """Solve for the step in place, with the factors at hand. Undetermined multipliers get no change."""
     ints = ints_at(plan.ints, plan.n_ints)
     n, K, x, r, order = plan.unknowns, plan.iteration_matrix, plan.iteration_step, plan.rhs, plan.iteration_order
     solve_lu(ints, mem, K, n, order, x)
@@ -164,7 +164,7 @@ def _move_on(plan, mem, before, reach):
 
 @jit(i8(Plan, Floats))
 def _holds(plan, mem):
-    """Whether every equation is met, beside the largest term in it."""
+    """True if every equation holds, relative to its largest term."""
     n, R, w = plan.unknowns, plan.iteration_out, plan.iteration_in + plan.step_length - plan.x
     J = R + n
     for i in range(n):

@@ -115,7 +115,7 @@ class Automatic:
 
 
 class Review:
-    """Looks at a march from time to time and stops it where it seems stiff and much work lies ahead."""
+    """Reviews a march from time to time, and stops it if it seems stiff with much work ahead."""
 
     def __init__(self, rtol: float) -> None:
         self.due, self.accepted, self.rtol = FIRST_LOOK, 0, rtol
@@ -155,7 +155,7 @@ class Review:
 
 
 def _later(times: np.ndarray, t: float) -> np.ndarray:
-    """The times after t; one that is never reached if there are none, as no times at all stand for every step."""
+    """The times after t. If there are none, an unreachable time, since no times would mean every step."""
     rest = times[times > t]
     return rest if rest.size else np.array([np.inf])
 

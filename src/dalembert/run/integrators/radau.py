@@ -161,7 +161,7 @@ def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticEl
 
 
 class Settling:
-    """A table whose rows, at times asked for, are moved onto the constraints before they go to another one.
+    """A table that moves rows at requested times onto the constraints before it passes them to another table.
 
     The block that came last waits until the next one comes, or until the run is over and its engine is free. Blocks
     before it are settled by an engine of their own. The given state is left as it is.
@@ -196,7 +196,7 @@ class Settling:
         self._last = first, blocks[0], blocks[1]
 
     def _hand_on(self, engine: Engine) -> None:
-        """Settle the block that came last by an engine, and put it where it belongs."""
+        """Settle the last block by an engine, and pass it to the table."""
         if self._last is None:
             return
         first, t, z = self._last

@@ -48,7 +48,7 @@ def lay_out(
     linearisation: Linearisation,
     elimination: StaticElimination | SparseNewton,
 ) -> RadauWork:
-    """The record of a method that remembers nothing yet; a `SparseNewton` must live as long as it is used."""
+    """Record of a method without memory of earlier steps. A `SparseNewton` must live as long as it is used."""
     n, nz, p = len(linearisation.algebraic), work.plan.nz, kernels[0].n_in - 1 - 2 * len(linearisation.algebraic)
     blocks = {
         "input": 1 + 2 * n + p, "output": n, "start": n, "increments": 3 * n, "transformed": 3 * n, "sides": 3 * n,

@@ -96,7 +96,7 @@ def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np
 def carried_multipliers(
     engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
 ) -> np.ndarray:
-    """Multipliers of the kept constraints that give the same reaction as the least ones of all."""
+    """Multipliers of the kept constraints with the same reaction as the minimum-norm ones of all."""
     system = engine.system
     la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
     if kept is None:

@@ -1,4 +1,4 @@
-"""Steps are kept to the cells of functions that hide features, in native code.
+"""Limits steps to the cells of functions that hide features, in native code.
 
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, and ends at
 jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is known before the step,
@@ -93,7 +93,7 @@ class ArgumentMaps:
         ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
 
     def extend(self) -> None:
-        """Have cells where the step at hand has carried arguments to."""
+        """Extend the maps to the arguments reached by the step at hand."""
         mem, record = self.engine.mem, self.record
         for k in range(record.timed, record.n):
             made, edges = self.known.maps[k], self.edges[k]
@@ -105,7 +105,7 @@ class ArgumentMaps:
 
 @jit(i8(Floats, f8, i8))
 def _cell(edges, s, guess):
-    """The cell that s lies in, looked for from a guess on."""
+    """The cell that contains s, searched from a guess."""
     low, high = 0, edges.size - 2
     guess = min(max(guess, low), high)
     if edges[guess] <= s < edges[guess + 1]:
@@ -334,7 +334,7 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
 
 @jit(i8(Plan))
 def forget(plan):
-    """Begin at another state: nothing is known of it."""
+    """Begin at another state: discards all data on its arguments."""
     w = mapped(plan.maps)
     w.t = w.limited = math.nan
     return 0

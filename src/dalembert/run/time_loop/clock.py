@@ -74,7 +74,7 @@ def set_stops(clock: Clock, stops: np.ndarray) -> None:
 
 
 def _allowed(method: Method) -> int:
-    """Steps until the run is looked at: those given, else a first few if steps can collapse."""
+    """Steps until the run is reviewed: those given, else a small number if steps can collapse."""
     if method.max_steps is not None:
         return method.max_steps
     return FIRST_LOOK if method.adaptive else UNBOUNDED

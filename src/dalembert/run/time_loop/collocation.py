@@ -373,7 +373,7 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
 
 @jit(prepare_type)
 def nothing_to_prepare(_plan, _mem, _t, _h, _z, _stages, _znew, _zdot):
-    """The coefficients are there."""
+    """Do nothing: the coefficients are ready."""
     return 0
 
 

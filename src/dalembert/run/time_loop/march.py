@@ -252,7 +252,7 @@ class March:
         )  # fmt: skip
 
     def look(self, budget: StepBudget | None) -> int:
-        """MORE if the run gets on, and then more steps are allowed; COLLAPSED if its steps have become too short."""
+        """MORE if the run makes progress, with more steps allowed; COLLAPSED if its steps have become too short."""
         if budget is not None and budget.is_spent(self.t, self.accepted - self.looked):
             return Status.COLLAPSED
         self.looked = self.accepted

@@ -53,7 +53,7 @@ class Method:
 
     @property
     def follows(self) -> bool:
-        """Whether errors of its steps count beside how far each quantity has come."""
+        """True if errors of its steps are relative to the distance that each quantity has covered."""
         return self.explicit and self.adaptive and not self.absolute
 
     @cached_property

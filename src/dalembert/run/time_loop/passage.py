@@ -71,7 +71,7 @@ CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
 class Refused(NamedTuple):
-    """A position that was not passed: when, how near another one counts as the same, and why."""
+    """A position that was not passed: its time, the distance within which positions are the same, and the reason."""
 
     t: float
     reach: float
@@ -310,7 +310,7 @@ class Passages:
 
     @property
     def _is_heading(self) -> bool:
-        """Whether the step at hand is one that was made to come closer."""
+        """True if the step at hand was shortened to come closer to a position."""
         t, taken = self.run.t, self.run.clock.taken
         return bool(t < self.heading and t + taken <= self.heading + BACKWARDS * taken)
 

@@ -169,7 +169,7 @@ def judge_state(plan, mem):
 
 @jit(i8(i8, f8, f8, f8, f8))
 def follow(where, quality, shortest, h, t_new):
-    """Remember the quality at the end of a step that goes on."""
+    """Record the quality at the end of an accepted step."""
     c = conditioning(where)
     c.shortest_before, c.shortest = c.shortest, shortest
     c.before, c.now, c.length, c.judged = c.now, quality, h, 0

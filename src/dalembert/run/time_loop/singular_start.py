@@ -1,4 +1,4 @@
-"""Starts at positions where constraints are dependent: recognised a little further on, and left by half an arc.
+"""Starts at positions with dependent constraints: recognised a little further on, and left by half an arc.
 
 Accelerations at such a position are round-off, and so is the step that a method makes with them. What is known is the
 state and, a part of the time of the motion further on, how many rows are independent. A collocation arc with the
