@@ -192,8 +192,8 @@ class Linearization:
     ) -> Any:
         """Eigenvalues along `values` of a parameter, or of a coordinate or speed, each at its own steady state.
 
-        The steady state (or equilibrium, if this is one) is followed from that of this linearisation. What is in `hold`
-        stays as it is; `constant` names the speeds that are constant, as in `System.steady`.
+        The steady state (or equilibrium, if this is one) is followed from that of this linearisation. Values in `hold`
+        stay as they are; `constant` names the speeds that are constant, as in `System.steady`.
         """
         return stage("Linearization.sweep")(self, key, values, hold=hold, constant=constant)
 

@@ -1,8 +1,8 @@
 """`linearize`: x' = A x + B w, y = C x + D w on the tangent space of all constraints, with exact derivatives.
 
 x are changes of independent coordinates and speeds, w of inputs, y of outputs, all against the motion through a state.
-What the accelerations and multipliers do follows from the equations by the implicit function theorem, reactions
-included; see `analysis.derivatives`.
+Changes of accelerations and multipliers follow from the equations by the implicit function theorem, reactions included;
+see `analysis.derivatives`.
 """
 
 from __future__ import annotations

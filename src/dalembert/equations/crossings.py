@@ -1,8 +1,8 @@
 """All times in a span at which a function of time passes one of some values, such as zeros of t^2 - h or exp(-t) - 1/2.
 
 The span is cut into pieces over which the function rises or falls, by bounds of it and of its rate
-(`native.enclosures`). Those that cannot hold one of the values are left out. In each piece that is left bisection finds
-the time. None is missed, whatever the function, unless it passes values without end.
+(`native.enclosures`). Pieces that cannot contain one of the values are left out. In each other piece, bisection finds
+the time. None is missed, for any function, unless it passes values infinitely often.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def crossing_times(crossing: TimeCrossing, tape: SeriesTape, edges: np.ndarray) 
 def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np.ndarray:
     """Times in order. Of several times between which the argument equals the value to rounding, one is returned.
 
-    That is where its rate is zero, which is known to round-off.
+    At such a point its rate is zero, which is known to round-off.
     """
     if times.size < 2:
         return times

@@ -1,7 +1,7 @@
 """Graphs of bounds: functions along a motion, and their rates, enclosed over boxes of their inputs.
 
 Interval arithmetic (Moore, 1966) written as a graph, so that native code evaluates it in every step. Bounds are those
-of exact arithmetic. What is not known here has none: infinity or NaN.
+of exact arithmetic. Unknown operations have no bounds: infinity or NaN.
 """
 
 from __future__ import annotations

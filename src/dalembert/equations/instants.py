@@ -46,7 +46,7 @@ def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) 
 def seen_from_before(system: System, parameters: np.ndarray, begin: float, t: np.ndarray) -> np.ndarray:
     """The times at which to evaluate samples t (n,) of a run from `begin`: just before instants that they lie on.
 
-    What bends or jumps there has not done so: steps end just before an instant.
+    Kinks and jumps there are still ahead: steps end just before an instant.
     """
     if not has_instants(system) or not t.size or not t[-1] > begin:
         return t

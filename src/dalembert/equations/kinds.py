@@ -1,6 +1,6 @@
 """Kinds of coordinates: which are angles, which are lengths, and which the geometry does not depend on.
 
-Nobody states units, but angles show themselves: a full turn leaves constraints, inertia and kinematics as they were.
+Units are not stated, but angles can be detected: a full turn leaves constraints, inertia and kinematics unchanged.
 """
 
 from __future__ import annotations

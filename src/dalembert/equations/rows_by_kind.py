@@ -38,7 +38,7 @@ from dalembert.model.time_symbols import is_undefined_function
 class KindRows:
     """Rows that were derived by kind: which of all constraints they are, and phi, G, psi, A and b of them.
 
-    Those at position level come first, and only they have phi and G.
+    Rows at position level come first, and only they have phi and G.
     """
 
     rows: np.ndarray  # (n,)

@@ -1,6 +1,6 @@
 """`from_sympy`: a `Model` from an object of `sympy.physics.mechanics`, without SymPy's derivation.
 
-What counts are the velocities that SymPy's points and frames carry, as in Kane's method; they enter the graph as they
+The model is based on the velocities of SymPy's points and frames, as in Kane's method. They enter the graph as they
 stand, and all derivatives are taken there.
 """
 

@@ -25,7 +25,7 @@ def follow(state: State, key: Any, values: Iterable[float], *, hold: Any = None)
     """States of one branch at successive `values` of `key`, each found from the one before.
 
     Between two values the step is refined until the solution lies where the branch leads, so that it does not jump to
-    another branch. What is not followed stays nearest to the state before; `hold` names what stays as it is.
+    another branch. Other values stay nearest to the state before; `hold` names values that stay as they are.
     """
     name = "t" if key_name(key) == "t" else key_name(key)
     asked = [finite_number(value, f"value of `{name}` to follow") for value in values]

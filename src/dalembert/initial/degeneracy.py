@@ -1,9 +1,9 @@
 """Constraints that hold only where their gradient vanishes, such as y^2 = 0: no reaction can enforce them.
 
-What such a row asks for is clear, y = 0, but A u' = b and A^T la are both zero there: nothing keeps the state on it.
-Newton's method tells it from a row that is singular in one position only, such as x y = 0 at the origin: from a point
-beside the state it halves the distance at best to a multiple root, its gradient dwindling, and finds a point with a
-gradient of ordinary size otherwise.
+The meaning of such a row is clear, y = 0, but A and A^T la are both zero there: no reaction keeps the state on it.
+Newton's method distinguishes it from a row that is singular in one position only, such as x y = 0 at the origin: from a
+point near the state it at best halves the distance to a multiple root, with a vanishing gradient, and otherwise finds a
+point with a gradient of ordinary size.
 
 Two kinds are not counted. A row that the others imply anyway does no harm. One that holds in a single point, such as
 the closure of a linkage stretched to its full length, is stated well: its position is singular, and the certificate

@@ -1,9 +1,9 @@
 """Conditions on positions that velocity constraints hide: those in which they become dependent, and let a system move.
 
 Rows A(q) u = 0 that leave a speed no value but zero let it move where some combination n^T A m of them vanishes, with
-the singular vectors n and m of the least singular value. That is a condition on the positions, of codimension one, and
-nobody stated it. A car whose mass centre is to follow a circle, with both wheels rolling, must head along it: the rows
-are independent elsewhere, so no rank taken at random states tells. The gradient of the condition is n^T (dA/dq) m.
+the singular vectors n and m of the least singular value. This is an unstated condition on the positions, of codimension
+one. A car whose mass centre is to follow a circle, with both wheels rolling, must head along it: the rows are
+independent elsewhere, so ranks at random states do not show it. The gradient of the condition is n^T (dA/dq) m.
 """
 
 from __future__ import annotations

@@ -218,13 +218,13 @@ class ModelContributions(ModelSymbols):
             model.nonideal(track, friction=mu, at=P, regularisation=1e-4, surface_velocity=[belt, 0])
 
         Its force on P is -mu N v / sqrt(v.v + v0^2). N = |la| |n| is the normal force: n is the reaction at P per unit
-        of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations.
-        v is the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds,
-        the opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small
-        compared with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations
-        stiffer. `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. How
-        redundant constraints share a load is open: where the motion depends on it, `diagnose` and the certificate name
-        them. Equal coefficients and directions of sliding, as of a floor stated twice, leave it unique.
+        of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations. v is
+        the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds, the
+        opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small compared
+        with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations stiffer.
+        `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. The sharing of a
+        load among redundant constraints is undetermined: where the motion depends on it, `diagnose` and the certificate
+        name them. Equal coefficients and directions of sliding, as of a floor stated twice, leave it unique.
         """
         stated = [name for name, v in (("force", force), ("vector", vector), ("friction", friction)) if v is not None]
         if len(stated) != 1:

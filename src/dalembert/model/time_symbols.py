@@ -1,6 +1,6 @@
 """Time and functions of time, equal to those of `sympy.physics.mechanics`, which is slow to import.
 
-What only that package can make, vectors and dyadics, cannot be met before it was imported.
+Vectors and dyadics, which only that package can make, cannot occur before it was imported.
 """
 
 from __future__ import annotations

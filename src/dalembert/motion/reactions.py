@@ -153,7 +153,7 @@ def reaction_on(source: Source, key: Any) -> Wrench:
 def joint_reaction(source: Source, key: Any) -> Wrench:
     """Force (..., 3) and torque (..., 3) that a joint exerts on its second body, at its marker there, in inertial axes.
 
-    What it exerts on the first body is the opposite, about the same point.
+    Its force and torque on the first body are opposite, about the same point.
     """
     system, name = source.system, label_of(key)
     if name not in system.joints:

@@ -47,8 +47,8 @@ class Verification:
 
     `method` says what made that run, `samples` how many samples were compared, `until` the time up to which. `sizes`
     are the largest absolute values of the coordinates. `remarks` are other things that differ or were left out;
-    `differing` are the events that occurred another number of times. Of a motion of which `outputs=` kept some values,
-    these are in the place of coordinates.
+    `differing` are the events that occurred another number of times. For a motion with `outputs=`, the recorded outputs
+    take the place of coordinates.
     """
 
     coordinates: tuple[Deviation, ...]

@@ -2,9 +2,9 @@
 
 Native code comes from LLVM, through the IR text of `llvm_ir`; no C compiler is needed. An instruction takes about 45 us
 to compile in kernels of every evaluation, 12 us in those that are called rarely (`Use`), and saves about 2 ns in every
-call against CasADi's interpreter, so native code pays after some 20,000 calls whatever the size. What grows with size
-is the wait before the first step. Above `NATIVE_LIMIT` instructions the kernel therefore calls the interpreter, unless
-the object cache holds native code from an earlier, more patient run.
+call against CasADi's interpreter, so native code pays after some 20,000 calls whatever the size. Only the wait before
+the first step grows with size. Above `NATIVE_LIMIT` instructions the kernel therefore calls the interpreter, unless the
+object cache holds native code from an earlier, more patient run.
 
 Measured on Zen 4 with LLVM 22, on the mass matrix and forces of chains of pendulums in relative angles, without loops
 over equal pieces; `benchmarks/kernel_vs_c.py` compares the calls with C:

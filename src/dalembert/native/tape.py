@@ -1,10 +1,10 @@
 """The instruction tape of a CasADi function as arrays.
 
-CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them stand in a vector of
-the function, sixteen bytes each: the operation and three integers, or one integer and a double. Where that vector is,
-is found once in a small function, all of whose instructions are compared; of every other function many are. If anything
-differs, the instructions are asked for one by one, and so they are in versions of CasADi that nobody has looked at. To
-read them out of the serialised text instead takes as long as all other work on a kernel together.
+CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them are in a vector of
+the function object, sixteen bytes each: the operation and three integers, or one integer and a double. The offset of
+that vector is found once in a small function, by comparing all of its instructions; in every other function many are
+compared. If any of them differs, the instructions are read one by one, as they are in untested versions of CasADi.
+Reading them from the serialised text would take as long as all other work on a kernel together.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FUNCTION_BYTES, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in 
 class Tape:
     """Instructions in order, (n,) each: the operation, the target of its value, and its arguments.
 
-    A constant reads the bits of a double, an input its index. An output reads a value; its target is a row. Where
-    nothing is read there is -1. CasADi keeps `slots` values at a time.
+    A constant reads the bits of a double, an input its index. An output reads a value; its target is a row. A missing
+    argument is -1. CasADi keeps `slots` values at a time.
     """
 
     operations: np.ndarray

@@ -140,8 +140,8 @@ def find_singular_values(T, values):
 def find_vanishing(T, V, rank, vanishing, basis, parts):
     """The part (m,) of each row in the left vectors of singular values that vanish, the `rank` largest ones at most.
 
-    T (n, n) is an upper triangle of `tridiagonalise`, V (n, n) and T are overwritten. Those vanish that are below the
-    part `vanishing` of the largest, or else the last one. If T is not finite nothing is known.
+    T (n, n) is an upper triangle of `tridiagonalise`, V (n, n) and T are overwritten. Values below the part `vanishing`
+    of the largest vanish; if there are none, the last one does. If T is not finite nothing is known.
     """
     n, m, top = int(math.sqrt(T.size + 0.5)), parts.size, 0.0
     for k in range(n * n):

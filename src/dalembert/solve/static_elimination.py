@@ -1,8 +1,8 @@
 """The order of elimination of a Newton matrix F_y + s F_y', found once from its pattern.
 
 Pivots that are safe whatever the values - constant entries of F_y', which grow with s as the step shrinks - are
-eliminated first, in an order that makes little fill (Markowitz). What remains is small and treated as dense. For the
-equations of a mechanism this takes the coordinates and the work out, and leaves speeds and multipliers.
+eliminated first, in an order that makes little fill (Markowitz). The remaining matrix is small and treated as dense.
+For the equations of a mechanism this takes the coordinates and the work out, and leaves speeds and multipliers.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Arrow:
 class Trace:
     """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap.
 
-    Those of a `noise`, such as a residual, are joined by straight lines: it has no curves.
+    Samples of a `noise`, such as a residual, are joined by straight lines, as noise has no smooth curve.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """`Curve`: one quantity along one stretch of a motion, also between its samples.
 
-Polynomials through neighbouring samples tell where to look. What counts is then read from the motion itself, integrated
+Polynomials through neighbouring samples tell where to look. The result is then read from the motion itself, integrated
 once more from the sample before at `FINE_NODES` Chebyshev points of the bracket, with the dense output of its
 integrator.
 """

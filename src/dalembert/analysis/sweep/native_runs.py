@@ -1,7 +1,7 @@
 """Blocks of runs in one call of native code, for the studies that allow it: the same results, to the last bit.
 
-Runs whose starts are known are marched, judged and read by `run.batch`, without Python in between. What it hands back,
-such as a run that fails or meets a singular position, is made by itself.
+Runs whose starts are known are marched, judged and read by `run.batch`, without Python in between. A run that is handed
+back, because it fails or meets a singular position, is made by itself.
 """
 
 from __future__ import annotations

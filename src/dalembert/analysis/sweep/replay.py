@@ -61,10 +61,10 @@ def replay(
 ) -> Motion | MotionSequence:
     """The motion of one run of a sweep, that of `System.simulate` from the same start with the same values.
 
-    `run` is the result of `System.sweep` with one run selected, `runs.isel(run=17)` or `runs.sel(la=0.8, g=9.81)`,
-    also if it was opened from a store or a file. Ingredients and `events` are to be given again if the sweep had any;
-    others than those of the sweep are refused. `t_eval` as for `simulate`. What the run failed with is raised, or is
-    the message of the motion.
+    `run` is the result of `System.sweep` with one run selected, `runs.isel(run=17)` or `runs.sel(la=0.8, g=9.81)`, also
+    if it was opened from a store or a file. Ingredients and `events` are to be given again if the sweep had any; others
+    than those of the sweep are refused. `t_eval` as for `simulate`. The error of a failed run is raised, or is the
+    message of the motion.
     """
     told = _told(system, run)
     row = [_value(run, name) for name in told["names"]]

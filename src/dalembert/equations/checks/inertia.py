@@ -68,8 +68,8 @@ class Inertias(NamedTuple):
     def check(self, defaults: np.ndarray, values: np.ndarray) -> None:
         """Raise `OptionError` if parameter values (np,) make an inertia impossible that is possible at the defaults.
 
-        A mass that is positive must not vanish either: the kernels are made for an inertia that is there. What depends
-        on time is judged at t = 0.
+        A mass that is positive must not vanish either: the kernels are made for an inertia that is there. Inertias that
+        depend on time are judged at t = 0.
         """
         if np.array_equal(defaults, values):
             return

@@ -203,7 +203,7 @@ def _cells(m: Any) -> tuple[tuple[int, int], list[tuple[int, int, Any]]]:
 def undeclared(exprs: Iterable[Any], atoms: Container[sympy.Basic]) -> list[sympy.Basic]:
     """The symbols, applied undefined functions and derivatives of these that are not in `atoms`, sorted by name.
 
-    What is in `atoms` hides its inside: with q(t) in it, t need not be.
+    Arguments of `atoms` are not examined: if q(t) is an atom, t need not be one.
     """
     if isinstance(atoms, Sequence):
         atoms = frozenset(atoms)

@@ -1,6 +1,6 @@
 """The largest and smallest value of a quantity along a run, also between its steps.
 
-Where it matters the run is integrated once more from the step before. What is compared, and in what order, is as in
+Where it matters the run is integrated once more from the step before. The comparisons and their order are those of
 `analysis.sweep.curve`; both use the arithmetic of `summits`.
 """
 

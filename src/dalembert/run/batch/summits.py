@@ -1,7 +1,7 @@
 """The arithmetic of maxima between samples: where a curve may rise highest, and how high, by polynomials.
 
-Polynomials through neighbouring samples tell where to look. What counts is then read at `FINE_NODES` Chebyshev points
-of the bracket.
+Polynomials through neighbouring samples tell where to look. The result is then read at `FINE_NODES` Chebyshev points of
+the bracket.
 """
 
 from __future__ import annotations

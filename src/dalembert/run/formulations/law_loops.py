@@ -265,7 +265,7 @@ def _follow(plan, mem, reach):
 def _iterate(plan, mem):
     """Solve for the unknowns in iteration_in, from the known solution or from the start; keeps the kernel's output.
 
-    Where nothing is found on the branch of the solution known, the one found is on another (`plan.leapt`).
+    If no solution is found on the branch of the known one, the solution found is on another branch (`plan.leapt`).
     """
     plan.leapt = 0
     if plan.known and (_follow(plan, mem, math.inf) or _follow(plan, mem, SHORT_STEP)):
@@ -304,8 +304,8 @@ def solve_linearised_laws(plan, mem):
 def solve_laws(plan, mem):
     """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
 
-    b of the others must be at hand. What unknowns exert nonlinearly, E, counts as a force from then on, so that
-    M u' = f + W^T la holds as it does without. Returns a status.
+    b of the others must be at hand. Nonlinear forces of unknowns, E, count as applied forces from then on, so that M u'
+    = f + W^T la holds as usual. Returns a status.
     """
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     nx, first, found = plan.step_length - plan.x, plan.nc - na, plan.iteration_out + n * (n + 1)

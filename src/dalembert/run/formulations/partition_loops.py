@@ -62,7 +62,8 @@ def _gather(plan, mem):
 def form_partition(plan, mem):
     """A and B for the choice in plan; returns the quality of J2.
 
-    That is low if a pivot of J2 is small in its row, or a dependent speed outruns an independent one.
+    The quality is low if a pivot of J2 is small in its row, or if a dependent speed changes far more than an
+    independent one.
     """
     ints = ints_at(plan.ints, plan.n_ints)
     p, r = plan.nu - plan.chosen, plan.chosen

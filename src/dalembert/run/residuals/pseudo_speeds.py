@@ -91,9 +91,10 @@ class PseudoSpeeds:
 class Partitioned:
     """The equations of `PseudoSpeeds` for one partition, y = (q, q_r, u, work).
 
-    The partition enters the graph as data - permutations of speeds and coordinates - so that another one needs no
-    other machine code. `rows` are the eliminated constraints, `later` those on accelerations, whose multipliers stay
-    in y. So do those of all constraints if reactions are not ideal, and u_r if a velocity constraint is not linear.
+    The partition enters the graph as data - permutations of speeds and coordinates - so that another one needs no other
+    machine code. `rows` are the eliminated constraints, `later` those on accelerations, whose multipliers stay in y.
+    The multipliers of all constraints stay in y if reactions are not ideal. u_r stays if a velocity constraint is not
+    linear.
     """
 
     system: System

@@ -2,7 +2,7 @@
 
 A motion that is sampled at its end alone has nothing to compare its energy with, and few samples do not show how much
 energy is turned over. So every run compares the energy with that at its start, and keeps what it turned over: at its
-first steps, later at one among more and more, and at its end. What is missing in the balance stays missing.
+first steps, later at one among more and more, and at its end. An error of the balance persists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Starts at positions with dependent constraints: recognised a little further on, and left by half an arc.
 
-Accelerations at such a position are round-off, and so is the step that a method makes with them. What is known is the
-state and, a part of the time of the motion further on, how many rows are independent. A collocation arc with the
+Accelerations at such a position are round-off, and so is the step that a method makes with them. Only the state is
+known there and, a part of the time of the motion further on, the number of independent rows. A collocation arc with the
 singular time in its middle has no stage close to it. It begins before the run does, where shooting finds its start.
 """
 
