@@ -212,7 +212,7 @@ def _integrator(kind: Any, step: float) -> Any:
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:
-    """Explicit integrators with every formulation and drift control; the others once each, as they keep constraints."""
+    """Combinations: explicit integrators with all formulations and drift controls, each of the others once, alone."""
     explicit = [i for i in integrators if i.explicit]
     return [*product(formulations, drifts, explicit), *((None, None, i) for i in integrators if not i.explicit)]
 

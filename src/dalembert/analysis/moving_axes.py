@@ -165,7 +165,7 @@ def _turning(
 
 
 def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterator[MovingAxes]:
-    """Fields that may carry a steady motion into another: shifts, turns of the world, and spins beside `axes`."""
+    """Fields that may carry a steady motion into another: shifts, turns of the world, and spins relative to `axes`."""
     vectors, attitudes = _read(state.system, d)
     n, nq, none = len(state.z), state.system.nq, np.zeros(3)
     taken = {k for e in attitudes for k in e.place} | {k for v in vectors for k in v.place}

@@ -1,7 +1,7 @@
 """The equations of motion of a statement as SymPy matrices: the symbolic twin of `dalembert.equations.derive`.
 
-Notation as in the design: q' = C u + D, M u' = f + W^T la, A u' = b. Meant for small systems that people read; the
-numbers of a simulation never come from here.
+Notation as in `docs/theory/notation.md`: q' = C u + D, M u' = f + W^T la, A u' = b. These matrices are meant to be read,
+for small systems. Simulations never use them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LEGIBLE = 200  # the same for the expressions that are read first: the matrices 
 
 @dataclass(frozen=True)
 class SymbolicMechanics:
-    """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1) and what DESIGN calls C ... b.
+    """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1), and C ... b of the notation.
 
-    f includes what `Model.nonideal` prescribes of the reaction, `active` (nu, 1) are its active forces. `velocities`
+    f includes the reactions prescribed by `Model.nonideal`; `active` (nu, 1) are its active forces. `velocities`
     and `angular_velocities` hold the partial ones (3, nu) by particle and body, in inertial axes. W (nc, nu) holds the
     directions of the multipliers: rows of A, of B^T for servo constraints.
     """

@@ -2,9 +2,9 @@
 
     q' = C u + D,     M u' = f + r,     A u' = b,     r = W^T la - F^T |la| + E + c
 
-Notation as in the design; what W and F are in each row is said by its law (`model.laws`). Position rows come first,
-then velocity rows, then acceleration rows. All matrices keep their structural zeros: who works on sparse matrices asks
-them for their `sparsity()`, and only a kernel that must be dense fills them up.
+Notation as in `docs/theory/notation.md`. The law of each row defines its W and F (`model.laws`). Position rows come
+first, then velocity rows, then acceleration rows. All matrices keep their structural zeros: sparse code reads their
+`sparsity()`, and only a kernel that must be dense fills them.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def derive_outputs(derivation: Derivation, mechanics: Mechanics) -> tuple[tuple[
 
 
 def check_outputs(statement: Statement, kept: Sequence[str]) -> list[str]:
-    """Faults of outputs that contain the multiplier of a constraint that is not among those `kept`."""
+    """Faults of outputs with the multiplier of a constraint that is not `kept`, as the coordinates satisfy it."""
     known = {*kept}
     gone = {sp.Symbol(c.name) for c in statement.constraints if c.name not in known}
     return [

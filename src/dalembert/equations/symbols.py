@@ -1,6 +1,6 @@
 """The graph variables of a system and total derivatives along its motion.
 
-Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivative.
+Notation as in `docs/theory/notation.md`: q' = C(q,t) u + D(q,t). A dot is a total time derivative.
 """
 
 from __future__ import annotations

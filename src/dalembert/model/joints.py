@@ -261,7 +261,7 @@ class Joints:
             self._model.note(f"joint `{name}`: its axis must be normal to the plane in which its bodies move")
 
     def _lying(self, name: str, *markers: Marker) -> None:
-        """Check that in the plane, a line or slide lies in the plane."""
+        """Note a fault if the axis of a line or slide does not lie in the plane of the motion."""
         if any(m.axes[2][2] != 0 for m in markers):
             self._model.note(
                 f"joint `{name}`: its axis must lie in the plane in which its bodies move; give markers an axis=[x, y]"

@@ -1,6 +1,6 @@
 """The journal of a model: the calls of its verbs, in order. It keeps a joint as a joint, the statement its constraints.
 
-Model files are written from this (`dalembert.importers.writing`). A verb that uses other verbs is one sentence.
+Model files are written from it (`importers.model_writing`). A call of a verb that uses other verbs is one sentence.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
 
 
 def end_store(motion: Motion) -> None:
-    """Record in the folder how a motion ended, and remove all files but its samples."""
+    """Record in the folder how a motion ended, with checksums, and remove the tables of all parts but the last."""
     if not isinstance(motion.storage, Folder):
         return
     folder = motion.storage.path

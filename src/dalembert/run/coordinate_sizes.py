@@ -105,7 +105,7 @@ def _seen_turned(plan, mem, z, kind, energy):
 
 @jit(i8(Plan, Floats))
 def _measure_massless(plan, mem):
-    """Sizes of coordinates without inertia, by the row that tells most of them and the sizes of the others in it.
+    """Sizes of coordinates without inertia, each from its most conclusive row and the sizes of the others in it.
 
     Where a body touches another, the gap does not change with the point of contact: such a row tells nothing.
     """
@@ -131,7 +131,7 @@ def _measure_massless(plan, mem):
 
 @jit(f8(Plan, Floats, Floats, i8, f8, f8))
 def _beside_way(plan, mem, z, kind, energy, span):
-    """The energy of sizes, or that of a share of the way travelled in `span` where sizes are round-off beside it."""
+    """The energy of sizes. Where sizes are round-off beside the way travelled in `span`, that of a share of the way."""
     way = find_way(plan, mem, z, kind, span)
     if energy == 0.0 and way == 0.0:
         way = find_way(plan, mem, z, FREE, span)

@@ -4,9 +4,9 @@ Servo constraints make them unsymmetric, as an unknown force enforces a constrai
 friction. LU with complete pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows
 as a missing pivot.
 
-Constraints may be redundant. The multipliers of rows that act along their own gradients are then the least ones, as in
-`dense`: -PROXIMAL on their diagonal, taken away by refinement, leaves la no part along n with A^T n = 0. Whether such a
-part would change the motion, as friction may have it, is judged elsewhere (`initial.uniqueness`).
+Constraints may be redundant. The multipliers of rows that act along their own gradients are then of minimum norm, as in
+`dense`: -PROXIMAL on their diagonal, removed by refinement, leaves la no part along n with A^T n = 0. Such a part may
+change the motion if there is friction; `initial.dependence` decides that.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ place of their exponential map, and keeps the length of quaternions.
 
 Unknowns are scaled by powers of h to increments of position size, p = beta h^2 da (Bottasso, Dopico, Trainelli 2008),
 and by the masses, so that the matrix does not depend on h as h becomes small. Constraints may be redundant: a small
-multiple of 1, as in `linear.symmetric`, stands for their zero block; Newton's iteration takes its effect away wherever
+multiple of 1, as in `solve.dense`, replaces their zero block. Newton's iteration removes its effect wherever
 constraints are independent.
 """
 
