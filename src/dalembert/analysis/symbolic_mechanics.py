@@ -1,7 +1,7 @@
 """The equations of motion of a statement as SymPy matrices: the symbolic twin of `dalembert.equations.derive`.
 
-Notation as in `docs/theory/notation.md`: q' = C u + D, M u' = f + W^T la, A u' = b. These matrices are meant to be read,
-for small systems. Simulations never use them.
+Notation as in `docs/theory/notation.md`: q' = C u + D, M u' = f + W^T la, A u' = b. These matrices are for reading,
+of small systems. Simulations never use them.
 """
 
 from __future__ import annotations

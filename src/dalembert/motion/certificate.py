@@ -286,7 +286,7 @@ class Certificate:
 
 
 def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
-    """One certificate from several, over time: the worst of each finding; `whole` replaces all other fields."""
+    """One certificate from several, over time: the worst of each finding. Fields in `whole` are set as given."""
     findings: dict[tuple[str, str], Finding] = {}
     powers: dict[tuple[str, str], Power] = {}
     for part in parts:
