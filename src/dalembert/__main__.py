@@ -11,7 +11,7 @@ from dalembert.view.figure_process import figure_process_ahead
 
 
 def main() -> None:
-    """Run the command line; a process that draws starts before anything else if a figure will be asked for."""
+    """Run the command line. The process that draws is started first if a figure will be needed."""
     arguments = sys.argv[1:]
     leave = _leaving_at_once() if arguments[:1] in (["run"], ["warmup"]) else lambda _status: None
     with figure_process_ahead(likely=_asks_for_figures(arguments)):

@@ -295,7 +295,7 @@ def warmup() -> None:
 
 
 def _console(**options: Any) -> Console:
-    """Where to print; what draws it is imported when something is printed."""
+    """A console of rich, which is imported only when something is printed."""
     from rich.console import Console
 
     return Console(**options)

@@ -1,4 +1,4 @@
-"""What the commands are given: model files and examples by name, and the parameters that `--set` changes."""
+"""Inputs of the commands: model files and examples by name, and the parameters that `--set` changes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _number(text: str, setting: str, faults: list[str]) -> float:
 
 
 def read_request(given: str, changes: Mapping[str, float]) -> Request:
-    """A model file, told by its ending, or an example by its name."""
+    """A model file, recognised by its ending, or an example by its name."""
     if not given.endswith(ENDING):
         return Request(given, _example(given), None, changes)
     file = from_toml(given)
@@ -102,7 +102,7 @@ def _example(given: str) -> problems.Problem:
 
 
 def start(request: Request) -> StartedModel:
-    """Compile a model and find its initial state; whatever is wrong is told with the name of the model."""
+    """Compile a model and find its initial state. Errors name the model."""
     begin = time.perf_counter()
     system = request.problem.system()
     seconds = time.perf_counter() - begin
@@ -121,7 +121,7 @@ def start_all(names: Sequence[str], changes: Mapping[str, float]) -> tuple[list[
 
 @contextmanager
 def collecting(errors: list[DalembertError], name: str) -> Iterator[None]:
-    """Keep an error and go on; its message tells the `name` of the model, if it does not do so already."""
+    """Context that collects an error and continues. Its message names the model."""
     try:
         yield
     except DalembertError as error:

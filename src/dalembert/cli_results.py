@@ -1,4 +1,4 @@
-"""What becomes of a run on the command line: the files asked for, and its result as JSON."""
+"""Results of a run on the command line: the files asked for, and a summary as JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.figure_process import FigureProcess
 from dalembert.view.overview import panels_of
 
-FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # what goes into a folder: ending and verb of a motion
+FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # files of a motion in a folder: ending and verb
 
 
 @dataclass(frozen=True)
 class Files:
-    """Which files a run writes: figure, animation and data into `out`; a report and a table there or here.
+    """The files that a run writes: figure, animation and data into `out`, a report and a table there or here.
 
     `figures` draws the figure while this process writes the rest.
     """
@@ -45,7 +45,7 @@ class Files:
         return found
 
     def check(self, starts: Sequence[StartedModel]) -> None:
-        """Make the folder; raise now, before the runs, if something could not be written after them."""
+        """Make the folder. Raises before the runs if a file could not be written after them."""
         writers: dict[Path, str] = {}
         for one in starts:
             for target in self.targets(one.request.problem.name).values():

@@ -1,4 +1,4 @@
-"""`dalembert sweep`: what its options say, and what becomes of the result."""
+"""`dalembert sweep`: reading of its options, and output of the result."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_sweep(
 
 
 def _with_followers(system: System, changes: Mapping[str, float], values: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The values, and along them those of parameters that are given in terms of what varies."""
+    """The varied values, with those of the parameters that are expressions of them."""
     found, followers = dict[str, Any](values), system.statement.followers if system.statement else {}
     free = {p.name: e for p, e in followers.items() if p.name not in changes and p.name not in values}
     for name in free:

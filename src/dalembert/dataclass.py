@@ -91,7 +91,7 @@ _FACTORY = _Factory()
 
 
 class _Initialiser:
-    """`__init__` of a class until somebody asks for it; then it is replaced by a function."""
+    """Placeholder for `__init__` of a class, replaced by a compiled function at the first access."""
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
@@ -131,7 +131,7 @@ def _compile_initialiser(cls: Any) -> Any:
 
 
 def _assignment(cls: Any, name: str) -> str:
-    """How `__init__` sets a field: past the `__setattr__` that refuses, but through a descriptor that takes it."""
+    """Code by which `__init__` sets a field, bypassing a frozen `__setattr__`. A descriptor of the field is used."""
     if not cls.__dataclass_params__.frozen:
         return "self.{0} = {1}"
     found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)

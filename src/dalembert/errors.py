@@ -1,4 +1,4 @@
-"""The exceptions of the library as a tree; every error says what is wrong, gives the numbers, and says what to do.
+"""The exceptions of the library as a tree. Every message states the fault, gives the numbers, and names the remedy.
 
 DalembertError
 |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
@@ -68,7 +68,7 @@ class UnknownNameError(DalembertError, KeyError):
 
 
 class NotKeptError(DalembertError, KeyError, AttributeError):
-    """Something of a motion that was not kept, as `outputs=` of `simulate` asked for other things; `.kept` names them.
+    """A quantity of a motion that was not recorded, because `outputs=` lists others only. `.kept` names those.
 
     It is an AttributeError too: `motion.q` is not there.
     """
@@ -98,7 +98,7 @@ class PairingError(DalembertError, TypeError):
 
 
 class OutOfMemoryError(DalembertError, MemoryError):
-    """Something would need more memory than there is; `.needed` and `.available` are in bytes."""
+    """A task needs more memory than is free; `.needed` and `.available` are in bytes."""
 
     def __init__(self, what: str, needed: int, available: int, remedy: str) -> None:
         self.what, self.needed, self.available, self.remedy = what, needed, available, remedy
@@ -110,7 +110,7 @@ class OutOfMemoryError(DalembertError, MemoryError):
 
 
 class FileError(DalembertError, OSError):
-    """A file that cannot be written or read, is damaged, or holds something else than was asked for."""
+    """A file that cannot be written or read, is damaged, or has other contents than expected."""
 
 
 class Closest(NamedTuple):
@@ -164,7 +164,7 @@ class InconsistentStateError(DalembertError, ValueError):
 
 
 class LinearizationError(DalembertError, ValueError):
-    """The equations have no (unique) derivative in a state; `.directions` names what is involved."""
+    """The equations have no (unique) derivative in a state; `.directions` names the variables involved."""
 
     def __init__(self, message: str, directions: Sequence[str] = ()) -> None:
         self.directions = tuple(directions)

@@ -23,5 +23,5 @@ def every(kind: str) -> list[str]:
 
 
 def exported(name: str) -> Any:
-    """What is exported under a name."""
+    """The object exported under a name."""
     return getattr(load(PLACES[name]), name)

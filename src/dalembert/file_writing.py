@@ -1,4 +1,4 @@
-"""Files that are the old or the new one at any time: written beside their place and renamed when they are whole."""
+"""Atomic file writes: files are written next to their target and renamed when complete."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing(path: str | Path, kept: str = "what was there before is kept") -> Iterator[None]:
-    """While something is written to a file or folder: what the system refuses is a `FileError`, naming the file."""
+    """Context of a write to a file or folder: errors of the system become `FileError`, naming the file."""
     try:
         yield
     except FileError:
@@ -63,7 +63,7 @@ def writing(path: str | Path, kept: str = "what was there before is kept") -> It
 
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """A file beside a target, renamed to it when the block ends, or removed."""
+    """Context of a temporary file next to a target. It is renamed to the target at the end, or removed."""
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise FileError(f"{target} is not a regular file")
@@ -85,7 +85,7 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove what writers of this file left behind that were killed long ago."""
+    """Remove temporary files of writers of this file that were killed long ago."""
     for left in target.parent.glob(f".{_literal(target.name)}.*{TEMPORARY}"):
         with contextlib.suppress(OSError):  # another process may have removed it
             if time.time() - left.stat().st_mtime > STALE_SECONDS:

@@ -1,4 +1,4 @@
-"""How much memory is free, and refusing beforehand what would need more."""
+"""Free memory, and the check before a task that it suffices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LIMIT, _USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.c
 
 
 def free_memory() -> int | None:
-    """Bytes that this process can still get, as the system and a container's limit say; None if nobody says."""
+    """Bytes that this process can still get, by the system and the limit of a container; None if unknown."""
     known = [value for value in (_free_in_machine(), _free_in_container()) if value is not None]
     return min(known, default=None)
 
 
 def check_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise `OutOfMemoryError` if `what` needs more bytes than there are."""
+    """Raise `OutOfMemoryError` if `what` needs more bytes than are free."""
     if needed < NEGLIGIBLE:
         return
     available = free_memory()

@@ -1,4 +1,4 @@
-"""What to write instead: advice for names and calls that come from other packages, or from a slip of memory."""
+"""Advice in error messages: replacements for names and calls of other packages, and for misspelt ones."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ OPTIONS: Mapping[str, str] = {  # of `simulate`
 
 
 def no_attribute(self: Any, name: str) -> NoReturn:
-    """`__getattr__` of the nouns: an AttributeError that says what to write."""
+    """`__getattr__` of public classes: raises an AttributeError with advice."""
     owner = type(self).__name__
     message = f"'{owner}' object has no attribute '{name}'"
     if not name.startswith("_"):
@@ -191,7 +191,7 @@ def explain_call(error: TypeError, call: str, first: Any) -> TypeError | None:
 
 
 def of_arrays(function: Function) -> Function:
-    """A decorator: a State in the place of t, q, u, parameters is told apart into these."""
+    """Decorator: a State given for t, q, u, parameters is split into these."""
     name = function.__name__
 
     @functools.wraps(function)

@@ -3,8 +3,8 @@
 Python's handler raises `KeyboardInterrupt` wherever bytecode runs next, and calls of CasADi lose it at times: of 60
 interruptions of loops over `casadi.jacobian` 2 were lost, over `casadi.jtimes` 1. The reason is probably that the
 wrapper takes an error, while it tries which type an argument has, for one that does not fit. Others come out of NumPy
-as `SystemError`, with the interruption as its cause. What was lost is raised at the next check, and an error that
-follows an interruption is an interruption.
+as `SystemError`, with the interruption as its cause. A lost interruption is raised at the next check. An error that
+follows an interruption counts as one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def held_interrupts() -> Iterator[None]:
 
 @contextmanager
 def noticed_interrupts() -> Iterator[Callable[[], None]]:
-    """A check that raises `KeyboardInterrupt` if one was raised since and got lost; checks nothing in other threads.
+    """Context with a check that raises a `KeyboardInterrupt` that was swallowed meanwhile. Only in the main thread.
 
     An error that leaves the block after an interruption is raised as `KeyboardInterrupt` too.
     """

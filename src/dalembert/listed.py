@@ -1,4 +1,4 @@
-"""What `dir()` lists of an object: the names its users write, without those by which the stages read one another."""
+"""Class decorator that keeps names out of `dir()`: users see the names they write, not those that other stages use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Class = TypeVar("Class", bound=type)
 
 
 def unlisted(names: str) -> Callable[[Class], Class]:
-    """A class decorator: `dir()`, and with it completion, leaves out these attributes, which exist all the same."""
+    """Class decorator: `dir()`, and with it completion, leaves out these attributes. They still exist."""
     hidden = frozenset(names.split())
 
     def listed(self: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What notebooks show: pages in a frame of their own."""
+"""HTML pages as notebooks show them: each in a frame of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEIGHT = 560  # pixels of a page within a notebook
 
 @dataclass(frozen=True)
 class Page:
-    """A self-contained HTML page; the last value of a notebook's cell, it is shown there."""
+    """A self-contained HTML page. A notebook shows it if it is the last value of a cell."""
 
     content: str = field(repr=False)
     title: str

@@ -1,4 +1,4 @@
-"""Text from elsewhere made safe to print: a terminal obeys control characters, whoever wrote them."""
+"""Text from elsewhere made safe to print: a terminal would obey control characters in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers in no special position, the same in every process: where to try whether something holds in general.
+"""Reproducible pseudo-random states for checking identities numerically.
 
 Python's own generator gives them: NumPy's takes longer to import than all such numbers of a small model to draw.
 """

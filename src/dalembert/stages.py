@@ -57,6 +57,6 @@ ARROWS = {
 
 @functools.cache
 def stage(verb: str) -> Callable[..., Any]:
-    """The function behind a verb, such as "System.simulate"."""
+    """The function that implements a verb, such as "System.simulate"."""
     module, _, function = ARROWS[verb].partition(":")
     return getattr(load(module), function)

@@ -20,9 +20,11 @@ Point = TypeVar("Point")
 
 
 class Pace(NamedTuple):
-    """How a curve is followed: the least part of the first step, how far the next point may be, the least cosine.
+    """Step control along a curve.
 
-    `located` is the part of a step to which folds and ends are located.
+    `shortest` is the smallest step, relative to the first one. `further` is the largest distance of the next point,
+    relative to the step. `turned` is the least cosine between successive tangents. `located` is the part of a step to
+    which folds and ends are located.
     """
 
     shortest: float
@@ -32,7 +34,7 @@ class Pace(NamedTuple):
 
 
 class ImplicitCurve(Protocol[Point]):
-    """What can be asked of a curve; changes and tangents are in scaled entries, that of the key at `place`."""
+    """Interface of a curve. Changes and tangents are in scaled entries; the entry of the key is at `place`."""
 
     @property
     def place(self) -> int: ...
@@ -42,7 +44,7 @@ class ImplicitCurve(Protocol[Point]):
         ...
 
     def tangent(self, point: Point, before: np.ndarray | None) -> np.ndarray:
-        """The direction of the curve, on from that `before`."""
+        """The direction of the curve, oriented to continue the direction `before`."""
         ...
 
     def correct(self, point: Point, change: np.ndarray, way: np.ndarray) -> tuple[Point, int] | None:
@@ -50,7 +52,7 @@ class ImplicitCurve(Protocol[Point]):
         ...
 
     def measure(self, change: np.ndarray, other: np.ndarray) -> float:
-        """The product of two changes, as far as they count in the arclength."""
+        """Inner product of two changes, over the entries that count in the arclength."""
         ...
 
     def between(self, point: Point, other: Point) -> np.ndarray:
@@ -58,7 +60,7 @@ class ImplicitCurve(Protocol[Point]):
         ...
 
     def ended(self, point: Point) -> InitialStateError:
-        """What to say where it cannot be followed any further."""
+        """Error for a point beyond which the curve cannot be followed."""
         ...
 
 
@@ -121,7 +123,7 @@ def _end(curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, v
 def _where(
     curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, pace: Pace, g: Callable[[Point], float]
 ) -> Point:
-    """The point on the way h along the tangent at which g is zero, by Brent's method."""
+    """The point up to a step h along the tangent at which g is zero, by Brent's method."""
     from scipy.optimize import brentq
 
     found: dict[float, Point] = {0.0: point}

@@ -59,7 +59,7 @@ class Branch:
         return np.array([state[key] for state in self.states])
 
     def plot(self, key: Any, path: str | Path | None = None) -> Figure:
-        """What `key` names over the parameter, unstable parts dotted; saved if `path` is given."""
+        """Plot the quantity `key` over the parameter, unstable parts dotted. Saves the figure if `path` is given."""
         from dalembert.view.root_locus import plot_branch
 
         unstable = np.array([one.verdict == "unstable" for one in self.stability])
@@ -131,7 +131,7 @@ class _Curve:
 
     @property
     def measured(self) -> int:
-        """How many of the free entries count in the arclength: all but the multipliers."""
+        """Number of the free entries that count in the arclength: all but the multipliers."""
         first = len(self.state.q) + 2 * len(self.state.u) + len(self.state.parameters) + 1
         return int((self.free < first).sum())
 
@@ -149,11 +149,11 @@ class _Curve:
         return (other - y)[self.free] / self.size
 
     def measure(self, change: np.ndarray, other: np.ndarray) -> float:
-        """The product of two changes, multipliers left out."""
+        """Inner product of two changes, without the multipliers."""
         return float(change[: self.measured] @ other[: self.measured])
 
     def ended(self, y: np.ndarray) -> InitialStateError:
-        """What to say where the branch cannot be followed any further."""
+        """Error for a point beyond which the branch cannot be followed."""
         return InitialStateError(
             f"`{self.state.system.name}`: the branch cannot be followed beyond {y[self.key]:.6g}; it ends or is not "
             "smooth there"

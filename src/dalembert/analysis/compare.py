@@ -191,7 +191,7 @@ def every_formulation() -> list[Any]:
 
 
 def every_drift() -> list[Any]:
-    """All drift controls that are exported, with their defaults; first the one that is taken where nothing is said."""
+    """All exported drift controls, with their defaults; the default one comes first."""
     made = [exported(name)() for name in every("drift")]
     return sorted(made, key=lambda drift: not isinstance(drift, Projection))
 
@@ -212,7 +212,7 @@ def _integrator(kind: Any, step: float) -> Any:
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:
-    """Explicit integrators with everything, the others once each: they keep the constraints themselves."""
+    """Combinations: explicit integrators with all formulations and drift controls, each of the others once, alone."""
     explicit = [i for i in integrators if i.explicit]
     return [*product(formulations, drifts, explicit), *((None, None, i) for i in integrators if not i.explicit)]
 
@@ -228,9 +228,9 @@ def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> 
 
 
 def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.ndarray) -> ComparisonEntry:
-    """The entry with what `run` took and gave."""
+    """The entry, completed with the cost and the errors of a `run`, or with the reason for its failure."""
     try:
-        motion = run()  # compiles what it needs
+        motion = run()  # includes compilation
     except DalembertError as error:
         return replace(entry, reason=str(error))
     if not motion.success:

@@ -55,7 +55,7 @@ class EquationDerivatives:
 
     @cached_property
     def rows(self) -> dict[str, slice]:
-        """Where the equations of each name are."""
+        """Rows of each group of equations, by name."""
         s = self.system
         n_p, n_v = s.count("position"), s.count("velocity")
         sizes = (n_p + len(s.invariants), n_p + n_v, s.nu, s.nc, s.nq)
@@ -63,7 +63,7 @@ class EquationDerivatives:
 
     @cached_property
     def columns(self) -> dict[str, slice]:
-        """Where the variables of each name are."""
+        """Columns of each group of variables, by name."""
         s = self.system
         return _slices(("t", "q", "u", "p", "udot", "la"), (1, s.nq, s.nu, len(s.parameters), s.nu, s.nc))
 
@@ -73,7 +73,7 @@ class EquationDerivatives:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each equation is called in a message."""
+        """Names of the equations in messages, in the order of the rows."""
         s = self.system
         n_p, n_pv, names = s.count("position"), s.count("position") + s.count("velocity"), s.constraint_names
         return (
@@ -127,7 +127,7 @@ def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
 
 
 def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Solution of K x = rhs, least of all where it is not unique, and a basis of what K does not see (n, k)."""
+    """Minimum-norm solution of K x = rhs, and a basis of the null space of K, (n, k)."""
     n = len(K)
     if not (np.isfinite(K).all() and np.isfinite(rhs).all()):
         raise LinearizationError(f"`{system.name}`: a derivative of the equations is not finite in this state")

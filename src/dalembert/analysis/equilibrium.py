@@ -174,7 +174,7 @@ def _checked(task: Task, state: State, what: str) -> State:
 
 
 def _failure(task: Task, stage: Stage, found: Found, what: str) -> InitialStateError:
-    """What is left over at the closest state that was found."""
+    """Error with the residuals at the closest state, if no equilibrium or steady motion (`what`) was found."""
     s, nq = task.system, task.system.nq
     size = np.where(np.isfinite(found.residual), np.abs(found.residual), np.inf)
     order = [k for k in np.argsort(-size) if size[k] > 1e-5 * size.max(initial=0.0)]

@@ -89,11 +89,11 @@ def _result(problem: _Problem, found: Any, *, known: bool) -> Fit:
 
 @dataclass
 class _Problem:
-    """Residuals and their Jacobian as functions of theta; the last evaluation is kept."""
+    """Residuals and their Jacobian as functions of theta. The last evaluation is cached."""
 
     system: System
     experiments: list[Experiment]
-    keys: tuple[str, ...]  # what is varied, by name
+    keys: tuple[str, ...]  # names of the varied values
     parameters: int  # how many of them are parameters, the first ones
     names: tuple[str, ...]  # of the entries of theta
     first: np.ndarray
@@ -165,7 +165,7 @@ class _Problem:
         return self.last
 
     def _places(self, number: int) -> list[int]:
-        """Where the parameters and the start values of one experiment are in theta."""
+        """Indices in theta of the parameters and of the start values of one experiment."""
         starts = len(self.keys) - self.parameters
         first = self.parameters + number * starts
         return [*range(self.parameters), *range(first, first + starts)]
@@ -184,14 +184,14 @@ class _Problem:
 
 
 def _rows(found: np.ndarray, asked: np.ndarray) -> Any:
-    """Which samples of a motion are those asked for, of several at one instant the last."""
+    """Indices of the samples at the times asked for. Of several samples at one instant, the last counts."""
     if len(found) == len(asked) and (found[1:] > found[:-1]).all() and (found == asked).all():
         return slice(None)
     return np.searchsorted(found, asked, side="right") - 1
 
 
 def given_of(state: State) -> dict[str, float]:
-    """What was given for a state, by name: what it keeps while parameters vary."""
+    """Values that were given to find a state, by name. The state keeps them while parameters vary."""
     s = state.system
     wishes = Wishes() if state.report is None else state.report.wishes
     given = {s.coordinates[k]: v for k, v in wishes.q.items()} | {s.speeds[k]: v for k, v in wishes.u.items()}

@@ -1,4 +1,4 @@
-"""`Fit`: what a fit found - values, their covariance, what the data cannot tell apart - and how good it is."""
+"""`Fit`: the result of a fit - values, covariance, directions that the data do not determine - and its quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floquet multipliers: by what factor small changes of a periodic motion grow in one period.
+"""Floquet multipliers: the factors by which perturbations of a periodic motion grow in one period.
 
 The monodromy matrix takes changes of the independent coordinates and speeds over one period; its eigenvalues are the
 multipliers. Along the motion itself, if the equations do not contain the time, the multiplier is 1.
@@ -24,7 +24,7 @@ MARGINAL = 1e-5  # multipliers whose size differs from 1 by less are not told fr
 
 @dataclass(frozen=True, eq=False)
 class OrbitalStability:
-    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (multipliers cannot tell).
+    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (multipliers do not decide).
 
     `multipliers` (n,) are those that count, the largest first: that of the motion along itself is left out if the
     equations do not contain the time, and one for each coordinate that may advance by any amount.
@@ -35,7 +35,7 @@ class OrbitalStability:
 
     @property
     def growth(self) -> float:
-        """The largest factor in one period; 0 if nothing else can move."""
+        """Largest absolute Floquet multiplier; 0 if there is none."""
         return float(np.abs(self.multipliers).max(initial=0.0))
 
     def __str__(self) -> str:

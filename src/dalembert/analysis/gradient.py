@@ -46,7 +46,7 @@ GAUSS_POINTS = 5  # of Gauss's rule in a step
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """The integral of a quantity over the motion; `key` is what `motion[...]` takes."""
+    """The integral of a quantity over the motion; `key` is any key of `motion[...]`."""
 
     key: Any
 

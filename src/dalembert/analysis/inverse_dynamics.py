@@ -1,4 +1,4 @@
-"""Driven mechanisms position by position, and the forces of a wanted motion: nothing is integrated.
+"""Driven mechanisms position by position, and driving forces of a prescribed motion, without integration.
 
 At each time the positions follow from phi(q, t) = 0 and the wanted coordinates, the speeds from psi = 0 and their
 rates. Accelerations, multipliers and the efforts tau of the actuators solve, all together,
@@ -37,7 +37,7 @@ FREE_MOTION = 1e-9  # singular value, for unit rows, below which a motion is lef
 def driven_kinematics(
     system: System, times: Any, *, guess: Values | State | None = None, parameters: Values | None = None
 ) -> DrivenMotion:
-    """The motion of a mechanism whose constraints leave nothing free; see `System.kinematics`."""
+    """The motion of a mechanism without free motions; see `System.kinematics`."""
     return inverse_dynamics(system, {}, times, guess=guess, parameters=parameters)
 
 
@@ -50,7 +50,7 @@ def inverse_dynamics(
     guess: Values | State | None = None,
     parameters: Values | None = None,
 ) -> DrivenMotion:
-    """The motion in which coordinates are as wanted, and what drives it; see `System.inverse_dynamics`."""
+    """The motion with prescribed coordinates, and its driving forces; see `System.inverse_dynamics`."""
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or not t.size or not np.isfinite(t).all():
         raise ArrayError(f"times must be finite numbers in one axis, got shape {t.shape}")
@@ -82,7 +82,7 @@ def _start(system: System, t: float, guess: Values | State | None, parameters: V
 
 
 def _predicted(state: State, t: float) -> State:
-    """Where the state leads until t, by its rates and accelerations."""
+    """The state extrapolated to time t by its rates and accelerations."""
     h = t - state.t
     if not h:
         return state

@@ -37,7 +37,7 @@ def partial_angular_velocities(
 ) -> dict[str, np.ndarray]:
     """w_r of every body by name, (..., 3, nu), in inertial axes; with `u_ind` those of (35), (..., 3, p).
 
-    Of a body of which only an angular velocity was stated they are in body axes.
+    For a body of which only an angular velocity was stated, they are in body axes.
     """
     first = len(system.particles) + len(system.bodies)
     V = _all_partial_velocities(system, t, q, u, parameters, u_ind)
@@ -47,7 +47,7 @@ def partial_angular_velocities(
 def generalized_active_forces(
     system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, u_ind: Names = None
 ) -> np.ndarray:
-    """F (..., nu): what forces, torques and potentials do; with `u_ind` A2 F of (36), (..., p).
+    """F (..., nu): generalised forces of forces, torques and potentials; with `u_ind` A2 F of (36), (..., p).
 
     Unknowns of servo constraints and prescribed non-ideal parts are reactions here, and not in it.
     """

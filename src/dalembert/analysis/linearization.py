@@ -1,4 +1,4 @@
-"""`Linearization`: x' = A x + B w, y = C x + D w about a state, and what follows from it."""
+"""`Linearization`: x' = A x + B w, y = C x + D w about a state, its eigenvalues, modes and frequency response."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Linearization:
         return self._eigen[1]
 
     def mode_shape(self, mode: int) -> dict[str, complex]:
-        """What every coordinate and speed of the system does in a mode, the dependent ones too; the largest is 1."""
+        """Mode shape: the amplitude of every coordinate and speed, also of dependent ones. The largest entry is 1."""
         self._check_mode(mode)
         s, shape = self.state.system, self.basis @ self.modes[:, mode]
         shape = shape / shape[np.argmax(np.abs(shape))]
@@ -192,8 +192,8 @@ class Linearization:
     ) -> Any:
         """Eigenvalues along `values` of a parameter, or of a coordinate or speed, each at its own steady state.
 
-        The steady state (or equilibrium, if this is one) is followed from that of this linearisation. What is in `hold`
-        stays as it is; `constant` names the speeds that are constant, as in `System.steady`.
+        The steady state (or equilibrium, if this is one) is followed from that of this linearisation. Values in `hold`
+        stay as they are; `constant` names the speeds that are constant, as in `System.steady`.
         """
         return stage("Linearization.sweep")(self, key, values, hold=hold, constant=constant)
 

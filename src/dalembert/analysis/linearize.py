@@ -1,8 +1,8 @@
 """`linearize`: x' = A x + B w, y = C x + D w on the tangent space of all constraints, with exact derivatives.
 
 x are changes of independent coordinates and speeds, w of inputs, y of outputs, all against the motion through a state.
-What the accelerations and multipliers do follows from the equations by the implicit function theorem, reactions
-included; see `analysis.derivatives`.
+Changes of accelerations and multipliers follow from the equations by the implicit function theorem, reactions included;
+see `analysis.derivatives`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _rates(state: State, d: EquationDerivatives) -> np.ndarray:
 
 
 def _check_consistent(d: EquationDerivatives) -> None:
-    """Raise if the state does not satisfy its own equations: their derivatives would be those of something else."""
+    """Raise if the state does not satisfy its own equations, so that their derivatives would be meaningless."""
     n = d.rows["rates"].start
     terms = np.abs(d.gradients[:n]) @ np.abs(d.y)
     bad = {
@@ -132,7 +132,7 @@ def _check_gradients(state: State) -> None:
 
 
 def _check_closed(system: System, A: np.ndarray, space: TangentSpace, count: int) -> None:
-    """Raise if the named states do not move by themselves: they depend on one that was left out."""
+    """Raise if the rates of the named states depend on a state that was left out."""
     coupling = np.abs(A[:count, count:])
     if not coupling.size or coupling.max() <= COUPLED * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0):
         return
@@ -163,7 +163,7 @@ def _check_observed(system: System, C: np.ndarray, labels: Sequence[str], space:
 
 
 def _projected_mass(d: EquationDerivatives, space: TangentSpace, count: int) -> np.ndarray:
-    """Inertia of the independent speeds, N^T M N, those left out being free to follow (Schur complement)."""
+    """Inertia of the independent speeds, N^T M N, with the omitted ones free to follow (Schur complement)."""
     s = d.system
     speeds = [k for k, place in enumerate(space.independent) if place >= s.nq]
     kept = [i for i, k in enumerate(speeds) if k < count]

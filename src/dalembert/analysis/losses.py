@@ -26,7 +26,7 @@ class RobustLoss:
 
 @dataclass(frozen=True)
 class Huber(RobustLoss):
-    """rho = z up to 1, then 2 sqrt(z) - 1: what is far off counts linearly."""
+    """rho = z up to 1, then 2 sqrt(z) - 1: outliers count linearly."""
 
     name: ClassVar[str] = "huber"
 
@@ -40,6 +40,6 @@ class SoftL1(RobustLoss):
 
 @dataclass(frozen=True)
 class Cauchy(RobustLoss):
-    """rho = ln(1 + z): what is far off hardly counts; there may be several minima."""
+    """rho = ln(1 + z): outliers hardly count. There may be several minima."""
 
     name: ClassVar[str] = "cauchy"

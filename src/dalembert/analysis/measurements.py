@@ -1,4 +1,4 @@
-"""Measured data of a fit: tables of times and outputs, read and checked, and the start they belong to."""
+"""Measured data of a fit: tables of times and outputs, read and checked, each with its initial state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Experiment:
 
 
 def label(key: Any) -> str:
-    """What an output is called."""
+    """Name of an output in messages and tables: its name, or the text of its expression."""
     return str(key).replace("(t)", "") if is_expression(key) else spelling(key)
 
 
@@ -96,7 +96,7 @@ def _numbers(column: Any, where: str, size: int | None = None) -> np.ndarray:
 
 
 def _sigmas(sigma: Any, outputs: Sequence[Any]) -> np.ndarray:
-    """Standard deviations of the outputs, 1 where nothing is said."""
+    """Standard deviations of the outputs; 1 by default."""
     if sigma is None:
         return np.ones(len(outputs))
     if not isinstance(sigma, Mapping):

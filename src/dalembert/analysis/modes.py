@@ -54,7 +54,7 @@ class Modes:
         return np.abs(self.eigenvalues)
 
     def mode_shape(self, mode: int) -> dict[str, complex]:
-        """What every coordinate and speed does in a mode."""
+        """Mode shape: the amplitude of every coordinate and speed, by name."""
         if not 0 <= mode < len(self.eigenvalues):
             raise OptionError(f"mode {mode} does not exist; there are {len(self.eigenvalues)} of them, from 0 on")
         s = self.state.system

@@ -26,8 +26,8 @@ from dalembert.run.simulate import check_times
 class MotionFunction:
     """f(values) = `outputs` at `times`, (nt, n); values (k,) are those of `names`: parameters and start values.
 
-    What was given for `state` stays, the rest of the start follows from the constraints. `first` (k,) are the values
-    in the state itself.
+    Values given for `state` stay. The rest of the start follows from the constraints. `first` (k,) are the values in
+    the state itself.
     """
 
     system: System

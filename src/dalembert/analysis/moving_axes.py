@@ -1,4 +1,4 @@
-"""`MovingAxes`: axes that go along with a motion of bodies: they turn with the world, and with what spins in it.
+"""`MovingAxes`: axes that move along with bodies. They turn with the world, and with the spinning bodies in it.
 
 In (q, u) they are an affine field, z' = L z + drift (1, t, t^2/2). Positions and their speeds turn at a rate `a` common
 to all of them, beside a common fall; a unit quaternion turns at `a` from the left and at the spin of its body beside
@@ -67,9 +67,9 @@ class _Attitude(NamedTuple):
 
 
 def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
-    """Axes that may go along with the motion through a state, those that turn least first.
+    """Axes that may move along with the motion through a state, the slowest first.
 
-    What is accelerated across its velocity says how fast they turn. Where that leaves an axis open, they may turn about
+    Accelerations across velocities say how fast they turn. Where these leave an axis open, the axes may turn about
     it like any of the bodies or coordinates.
     """
     rates = np.concatenate([rates_of(state), state.udot])
@@ -89,7 +89,7 @@ def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
 
 
 class _Motion(NamedTuple):
-    """A state, its z' and u'' (behind nq zeros), and what of it may turn."""
+    """A state, its z' and u'' (after nq zeros), and the vectors and attitudes that may turn."""
 
     state: State
     rates: np.ndarray
@@ -98,7 +98,7 @@ class _Motion(NamedTuple):
     attitudes: list[_Attitude]
 
     def turn(self, *, falling: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The least rate a (3,) at which speeds turn, and directions (3, k) about which that says nothing.
+        """The smallest rate a (3,) at which speeds turn, and directions (3, k) about which it is undetermined.
 
         u' = a x u, u'' = a x u' of positions, unless they are falling; and of bodies, in their axes, w' = (R^T a) x w,
         w'' = (R^T a - w) x w'.
@@ -165,7 +165,7 @@ def _turning(
 
 
 def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterator[MovingAxes]:
-    """Fields that may carry a steady motion into another: shifts, turns of the world, and spins beside `axes`."""
+    """Fields that may carry a steady motion into another: shifts, turns of the world, and spins relative to `axes`."""
     vectors, attitudes = _read(state.system, d)
     n, nq, none = len(state.z), state.system.nq, np.zeros(3)
     taken = {k for e in attitudes for k in e.place} | {k for v in vectors for k in v.place}

@@ -61,7 +61,7 @@ def _expression(system: System, key: Any) -> tuple[ca.SX, list[str]]:
 
 
 def _named(system: System, name: str) -> tuple[ca.SX, list[str]]:
-    """The graph of what a name stands for."""
+    """Graph of the quantity with this name, and the labels of its components."""
     m, enforced = system.mechanics, rows_by_unknown(system.rows)
     entries: dict[str, ca.SX] = {"t": m.t}
     for names, column in (

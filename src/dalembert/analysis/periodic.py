@@ -39,7 +39,7 @@ from dalembert.stages import stage
 
 # Gauss-Newton steps, and how often one is halved where it does not lead closer.
 GAUSS_NEWTON_STEPS, STEP_HALVINGS = 40, 10
-CLOSED = 1e-9  # what may be missing at the end, relative to the sizes of the variables
+CLOSED = 1e-9  # largest closure error, relative to the sizes of the variables
 SMALLEST_MISS = 1e-13  # of that, at which there is nothing to improve
 FREE_ORBIT = 1e-7  # singular value, relative to the largest, below which a direction is free
 WEAK, MUCH = (
@@ -69,7 +69,7 @@ class PeriodicMotion:
         return self.motion[key]
 
     def amplitude(self, key: Any) -> float:
-        """Half of the range of what `key` names; extremes are those of parabolas through three samples."""
+        """Half of the range of the quantity `key`. Extremes are those of parabolas through three samples."""
         p, end = self.problem, self.state.t + self.period
         times = np.linspace(self.state.t, end, AMPLITUDE_SAMPLES)
         motion, _ = run_from(p.recipe, self.state, (self.state.t, end), times, p.events, None, known=True)
@@ -88,7 +88,7 @@ class PeriodicMotion:
 
     @cached_property
     def monodromy(self) -> np.ndarray:
-        """What one period makes of small changes of the states, (n, n)."""
+        """Monodromy matrix, (n, n): maps a perturbation of the states over one period."""
         p = self.problem
         carried = carry(p.recipe, self.state, self.state.t + self.period, self._space.basis.T, events=p.events)
         return changes_at_end(carried)[:, list(self._space.independent)].T
@@ -175,7 +175,7 @@ def close(shot: Shot) -> Shot:
 
 
 def _closer(shot: Shot) -> Shot | None:
-    """A shot to which less is missing, None if none is found.
+    """A shot with a smaller closure error; None if none is found.
 
     Directions that hardly close the motion are moved along only if the others do not suffice: in a family of motions
     they lead along it, away from the guess.
@@ -235,14 +235,14 @@ def finished(problem: Shooting, shot: Shot) -> PeriodicMotion:
 
 
 def _plain(motion: Motion | MotionSequence) -> Motion | MotionSequence:
-    """The motion without what was carried along."""
+    """The motion without carried derivatives."""
     if isinstance(motion, Motion):
         return replace(motion, derivatives=None)
     return replace(motion, segments=tuple(replace(part, derivatives=None) for part in motion.segments))
 
 
 def not_closed(shot: Shot) -> InitialStateError:
-    """What to say where no motion closes."""
+    """Error for a search that found no periodic motion: the closest shot, and how far it is from closing."""
     s, rows = shot.problem.system, shot.problem.rows
     names = (*s.coordinates, *s.speeds)
     left = dict(zip([names[k] for k in rows], np.abs(shot.F * shot.size[rows]).tolist(), strict=True))

@@ -56,11 +56,11 @@ class PeriodicBranch:
         return tuple(one.stability for one in self.motions)
 
     def amplitude(self, key: Any) -> np.ndarray:
-        """Half of the range of what `key` names in each motion, (n,)."""
+        """Half of the range of the quantity `key` in each motion, (n,)."""
         return np.array([one.amplitude(key) for one in self.motions])
 
     def plot(self, key: Any, path: str | Path | None = None) -> Figure:
-        """The amplitude of what `key` names over the parameter, unstable parts dotted; saved if `path` is given."""
+        """Plot the amplitude of the quantity `key`, unstable parts dotted. Saves the figure if `path` is given."""
         from dalembert.view.root_locus import plot_branch
 
         unstable = np.array([one.verdict == "unstable" for one in self.stability])
@@ -137,7 +137,7 @@ class _PeriodicCurve:
         return float(change @ other)
 
     def ended(self, shot: Shot) -> InitialStateError:
-        """What to say where the branch cannot be followed any further."""
+        """Error for a motion beyond which the branch cannot be followed."""
         return InitialStateError(
             f"`{self.problem.system.name}`: the branch of periodic motions cannot be followed beyond "
             f"{self.value(shot):.6g}; it ends or is not smooth there"

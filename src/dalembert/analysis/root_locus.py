@@ -26,7 +26,7 @@ ROOT = 1e-14  # relative error of the values at which real parts vanish
 
 
 class Crossing(NamedTuple):
-    """Where a real part vanishes: the value of the parameter, and the eigenvalue there with its largest imaginary part.
+    """A value of the parameter at which a real part vanishes, and the eigenvalue with the largest imaginary part there.
 
     `growing` says whether the real part grows with the value.
     """
@@ -54,7 +54,7 @@ class RootLocus:
 
     @property
     def stable(self) -> np.ndarray:
-        """Where every real part is negative, (nv,); undamped systems are stable nowhere in this sense."""
+        """True where every real part is negative, (nv,). Undamped systems are stable nowhere in this sense."""
         return np.asarray((self.eigenvalues.real < 0.0).all(axis=1))
 
     def crossings(self) -> tuple[Crossing, ...]:
@@ -75,7 +75,7 @@ class RootLocus:
         return tuple(sorted(found, key=lambda crossing: crossing.value))
 
     def _locate_end(self, k: int, sign: int) -> Crossing:
-        """Where as many real parts as before are no longer of a sign, by bisection."""
+        """Locate by bisection the value at which the number of real parts of a sign changes."""
         at, a, b = self._solver(k), float(self.values[k]), float(self.values[k + 1])
         many = [int((_signs(self.eigenvalues[i]) == sign).sum()) for i in (k, k + 1)]
         found = self.linearizations[k].eigenvalues
@@ -168,6 +168,6 @@ def _matched(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
 
 
 def _signs(eigenvalues: np.ndarray) -> np.ndarray:
-    """Signs of the real parts, 0 for those that are not told from zero."""
+    """Signs of the real parts; 0 for those that are zero within the error."""
     margin = UNCERTAIN * np.abs(eigenvalues).max(initial=0.0)
     return np.where(np.abs(eigenvalues.real) <= margin, 0, np.sign(eigenvalues.real)).astype(int)

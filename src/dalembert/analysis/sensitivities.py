@@ -1,4 +1,4 @@
-"""`sensitivity`: the derivative of anything that can be read of a motion, by the chain rule through q, u, u' and la.
+"""`sensitivity`: derivatives of all quantities of a motion, by the chain rule through q, u, u' and la.
 
 A motion that was simulated with `sensitivities` carries S = d(q, u) / d theta. An output h(t, q, u, p, u', la) has
 

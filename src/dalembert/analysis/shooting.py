@@ -1,4 +1,4 @@
-"""Shooting: a motion over one trial period, what is missing for it to close, and the exact derivative of that.
+"""Shooting: a motion over one trial period, its closure error, and the exact derivative of that error.
 
 With z = (q, u) at the start and the motion z(T) a period later, a periodic motion has
 
@@ -49,7 +49,7 @@ class Period:
         return finite_number(self.expression.subs(self._values(p)), "the period")
 
     def slope(self, p: np.ndarray, name: str) -> float:
-        """Its derivative in a parameter."""
+        """Derivative of the period in a parameter."""
         symbol = next((one for one in self.expression.free_symbols if name_of(one) == name), None)
         return 0.0 if symbol is None or self.unknown else float(self.expression.diff(symbol).subs(self._values(p)))
 
@@ -60,10 +60,10 @@ class Period:
 
 @dataclass(frozen=True, eq=False)
 class Shooting:
-    """What stays the same while a periodic motion is looked for or followed.
+    """A shooting problem: the data that stay the same during the search for a periodic motion, or along a branch.
 
-    `held` are the places in (q, u) of values that are given, `advance` (nq + nu,) what the coordinates advance by in a
-    period, NaN where any amount will do.
+    `held` are the indices in (q, u) of given values. `advance` (nq + nu,) is the advance of the coordinates in one
+    period, NaN where it is free.
     """
 
     system: System
@@ -109,7 +109,7 @@ class Shooting:
 
     @property
     def rows(self) -> np.ndarray:
-        """Places in (q, u) of what must return."""
+        """Indices in (q, u) of the variables that must return."""
         return np.flatnonzero(~np.isnan(self.advance))
 
     def _directions(self, state: State) -> np.ndarray:
@@ -140,7 +140,7 @@ class Shot:
 
     @property
     def F(self) -> np.ndarray:
-        """What is missing to close, relative to the sizes of the variables, (rows,)."""
+        """Closure error z(T) - z - advance, relative to the sizes of the variables, (rows,)."""
         rows = self.problem.rows
         return (self.end.z - self.state.z - self.problem.advance)[rows] / self.size[rows]
 
@@ -178,7 +178,7 @@ class Shot:
 
     @property
     def phase(self) -> np.ndarray:
-        """How far every unknown moves the start along the motion itself, of unit length, (unknowns,)."""
+        """Change of the start along the unit tangent of the motion, for each unknown, (unknowns,)."""
         f = np.concatenate([rates_of(self.state), self.state.udot])
         way = (f / self.size) @ (self.changes[: len(f)] / self.size[:, None])
         length = np.linalg.norm(way)
@@ -195,7 +195,7 @@ def read_period(system: System, period: Any, *, unknown: bool) -> Period:
 
 
 def read_advance(system: System, advance: Mapping[Any, float | None]) -> np.ndarray:
-    """(nq + nu,): what coordinates advance by in a period, NaN where any amount will do, 0 where nothing is said."""
+    """Advance of the coordinates in a period, (nq + nu,): NaN where it is free, 0 by default."""
     values = np.zeros(system.nq + system.nu)
     if not isinstance(advance, Mapping):
         raise OptionError(f"advance must map coordinates to amounts, such as {{th: 2*pi}}, got {advance!r}")

@@ -1,4 +1,4 @@
-"""`SmallChanges`: what small changes of the states and of inputs do to the rates of everything, to first order."""
+"""`SmallChanges`: first-order effect of small changes of states and inputs on the rates of coordinates and speeds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SmallChanges:
     rates: np.ndarray
 
     def carried(self, d: EquationDerivatives, E: np.ndarray) -> SmallChanges:
-        """These changes, turned by E (nq + nu, nq + nu), about another state, whose derivatives are `d`."""
+        """These changes, transformed by E (nq + nu, nq + nu), about another state, whose derivatives are `d`."""
         nz = len(E)
         changes = np.vstack([E @ self.changes[:nz], self.changes[nz:]])
         return replace(self, changes=changes, **_respond(d, changes, self.freed, self.pushed))
@@ -63,7 +63,7 @@ def small_changes(
 
 
 def _respond(d: EquationDerivatives, changes: np.ndarray, freed: tuple[int, ...], pushed: np.ndarray) -> dict[str, Any]:
-    """What accelerations and multipliers do, and the rates of everything."""
+    """First-order response of accelerations and multipliers, and rates of all coordinates and speeds."""
     response = d.response(changes, freed, pushed)
     nq, nz = d.system.nq, d.system.nq + d.system.nu
     rates = d.of("rates", "q") @ changes[:nq] + d.of("rates", "u") @ changes[nq:nz]

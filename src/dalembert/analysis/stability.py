@@ -1,4 +1,4 @@
-"""`Stability`: what the linearisation says about an equilibrium or a steady motion."""
+"""`Stability`: the verdict of the linearisation on an equilibrium or a steady motion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNCERTAIN = 1e-6  # real parts below this fraction of the largest eigenvalue are
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (the linearisation cannot tell).
+    """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (linearisation does not decide).
 
     `eigenvalues` (n,) are those of the states that are not ignorable, the largest real part first; `growth` is that.
     In a steady motion of bodies that turn, a shift or turn of everything and the spins of bodies are left out alike.
@@ -64,7 +64,7 @@ def stability_of(state: State) -> Stability:
 
 
 def _judge(lin: Linearization, seen: Comoving, ignorable: Sequence[str]) -> Stability:
-    """The stability of what is not ignorable."""
+    """Stability with respect to all changes but ignorable ones."""
     kept = np.eye(len(lin.A))[:, [k for k, name in enumerate(lin.states) if name not in ignorable]]
     if seen.L is not None:
         kept = seen.felt
@@ -79,7 +79,7 @@ def _judge(lin: Linearization, seen: Comoving, ignorable: Sequence[str]) -> Stab
 
 
 def _runs_on(lin: Linearization, name: str) -> bool:
-    """Whether the same motion goes on elsewhere along a coordinate on which nothing depends to first order."""
+    """True if the same motion exists, to first order, at other values of an ignorable coordinate."""
     place = {key: lin.state[key] for key in lin.states}
     try:
         beside = [lin.state.with_({**place, name: place[name] + step}) for step in WAITS]

@@ -26,10 +26,10 @@ CONVERGENCE_RATIO = 0.7
 
 
 def check_balance(state: State, constant: Sequence[int], given: Sequence[int], what: str) -> None:
-    """Raise if what is left on the `constant` speeds is neither round-off nor close to a place where it vanishes.
+    """Raise if residuals of the `constant` speeds are neither round-off nor close to a point where they vanish.
 
-    From such a place Newton's steps get shorter, even from one where forces vanish to a higher order; they do not where
-    forces only fade towards infinity. `given` are the places in (q, u) that may not move.
+    Towards such a point Newton's steps get shorter, even if forces vanish to a higher order there. They do not where
+    forces only fade towards infinity. `given` are the indices in (q, u) of variables that must not move.
     """
     s, udot = state.system, state.udot.copy()
     udot[list(constant)] = 0.0
@@ -56,9 +56,9 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
 
 
 def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
-    """How far the balance of `doubtful` speeds (n,) is from zero along Newton's steps, (steps, n).
+    """Balance residuals of `doubtful` speeds (n,) along Newton's steps, as distances from zero, (steps, n).
 
-    It is infinite outside the domain of the model. If all are close at once, that is all.
+    They are infinite outside the domain of the model. No step is taken if all of them are close to zero at once.
     """
     s, ways = state.system, list[np.ndarray]()
     n, rows = d.rows["rates"].start, d.rows["balance"].start + doubtful

@@ -49,7 +49,7 @@ def _sought(task: Task, stage: Stage, first: Found) -> Found:
 
 
 def _trust_region(stage: Stage, start: np.ndarray) -> Found:
-    """Where SciPy's trust-region method ends: it scales variables by their influence, which multipliers need."""
+    """Run SciPy's trust-region method. It scales variables by their influence, which multipliers need."""
     from scipy.optimize import least_squares
 
     free = np.flatnonzero(stage.free & _felt(stage, start))
@@ -85,7 +85,7 @@ def _trust_region(stage: Stage, start: np.ndarray) -> Found:
 
 
 def _felt(stage: Stage, start: np.ndarray) -> np.ndarray:
-    """Variables that the equations depend on, here or elsewhere: ignorable coordinates are better left alone."""
+    """Mask of the variables that the equations depend on, here or elsewhere. Ignorable coordinates are left alone."""
     way = 0.1 * np.random.default_rng(5).standard_normal(len(start)) * np.maximum(1.0, np.abs(start))
     beside = stage.at(np.clip(start + np.where(stage.free, way, 0.0), stage.low, stage.high))
     size = np.abs(stage.at(start).gradients).max(axis=0, initial=0.0)

@@ -136,7 +136,7 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
 
 
 def mechanics_of(system: System) -> SymbolicMechanics:
-    """C, D, M, f, A, b ... of a compiled system; raises `PairingError` if there is nothing to derive them from."""
+    """C, D, M, f, A, b ... of a compiled system. Raises `PairingError` if they cannot be written symbolically."""
     if system.statement is None:
         raise PairingError(
             f"`{system.name}` came out of a pickle, which does not hold its SymPy statement; "

@@ -1,4 +1,4 @@
-"""How each formulation arranges M, f, A, b: one function per formulation, named in `WRITERS`."""
+"""The arrangement of M, f, A, b in each formulation: one function per formulation, named in `WRITERS`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Solution:
-    """u' (nu, 1) and the multipliers (nc, 1) in closed form; these as what f and what b ask for."""
+    """u' (nu, 1) and the multipliers (nc, 1) in closed form; the multipliers as the parts due to f and due to b."""
 
     udot: sp.Matrix
     feedback: sp.Matrix
@@ -63,7 +63,7 @@ def solve_motion(m: SymbolicMechanics) -> Solution | None:
 
 @dataclass(frozen=True)
 class Case:
-    """What is to be written: a system, its matrices, their solution where it is readable, and the formulation."""
+    """Input of a writer: a system, its matrices, their solution if it is readable (else None), and the formulation."""
 
     system: System
     mechanics: SymbolicMechanics

@@ -1,7 +1,7 @@
 """The equations of motion of a statement as SymPy matrices: the symbolic twin of `dalembert.equations.derive`.
 
-Notation as in the design: q' = C u + D, M u' = f + W^T la, A u' = b. Meant for small systems that people read; the
-numbers of a simulation never come from here.
+Notation as in `docs/theory/notation.md`: q' = C u + D, M u' = f + W^T la, A u' = b. These matrices are for reading,
+of small systems. Simulations never use them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
 READABLE = 60  # operations up to which SymPy simplifies a solution well and without taking long
-LEGIBLE = 200  # the same for what people look at first: the matrices themselves
+LEGIBLE = 200  # the same for the expressions that are read first: the matrices themselves
 
 
 @dataclass(frozen=True)
 class SymbolicMechanics:
-    """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1) and what DESIGN calls C ... b.
+    """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1), and C ... b of the notation.
 
-    f includes what `Model.nonideal` prescribes of the reaction, `active` (nu, 1) are its active forces. `velocities`
+    f includes the reactions prescribed by `Model.nonideal`; `active` (nu, 1) are its active forces. `velocities`
     and `angular_velocities` hold the partial ones (3, nu) by particle and body, in inertial axes. W (nc, nu) holds the
     directions of the multipliers: rows of A, of B^T for servo constraints.
     """
@@ -94,7 +94,7 @@ def tidy(matrix: sp.Matrix, most: int = READABLE) -> sp.Matrix:
 
 
 def rational(expression: sp.Expr) -> sp.Expr:
-    """Decimals as the fractions they were typed as, so that SymPy cancels exactly; long ones are left as they are."""
+    """Decimals as the fractions that were typed, so that SymPy cancels exactly. Long ones stay as they are."""
     floats = {number: sp.Rational(repr(float(number))) for number in expression.atoms(sp.Float)}
     return expression.xreplace({number: ratio for number, ratio in floats.items() if ratio.q <= 10**6})
 
@@ -273,7 +273,7 @@ class SymbolicDerivation:
         return column
 
     def _lagrange(self, energy: Energy) -> None:
-        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
+        """Lagrange's equations, C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + its rest at u' = 0."""
         k, s = self.kinematics, self.s
         T, V = self._kinetic_in_rates(energy.kinetic), k.read(energy.potential)
         momentum = _column([T.diff(v) for v in s.qd])

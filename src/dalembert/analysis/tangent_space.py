@@ -162,7 +162,7 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
 
 
 def _fill(rows: np.ndarray, block: np.ndarray, offset: int, taken: list[int]) -> list[int]:
-    """Variables that span what the named ones leave open, by pivoted QR."""
+    """Variables that span the directions not fixed by the named ones, by pivoted QR."""
     missing = rows.shape[1] - len(block)
     if not missing:
         return []

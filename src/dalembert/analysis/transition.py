@@ -68,7 +68,7 @@ def changes_at_end(motion: Motion | MotionSequence) -> np.ndarray:
 
 
 def recipe_of(motion: Motion) -> Recipe:
-    """What a motion was made with, its integrator being one that carries derivatives along."""
+    """Recipe of a motion, with an integrator that carries derivatives along. Raises an error if it is unknown."""
     if motion.recipe is None:
         raise DalembertError(
             f"this motion of `{motion.system.name}` does not know how it was made (it was put together or is of an "

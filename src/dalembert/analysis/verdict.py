@@ -16,10 +16,10 @@ from dalembert.motion.prescribed_jumps import may_jump
 
 
 def verdict_of(motion: Any) -> str:
-    """What the certificate of a motion finds wrong; empty if it is ok.
+    """Verdict of the certificate of a motion that is not ok; empty if it is ok.
 
-    What holds without the allowances for dependent constraints and fast rates holds with them; a motion for which
-    anything is larger gets its whole certificate.
+    A motion that is within the strict bounds is also within those that allow for dependent constraints and fast rates.
+    The whole certificate is computed only for a motion that exceeds a strict bound.
     """
     if isinstance(motion, Motion) and motion.success and len(motion) and _holds(motion):
         return ""
@@ -34,7 +34,7 @@ class Judged:
 
     @cached_property
     def message(self) -> str:
-        """What the certificate of the motion finds wrong; empty if it is ok."""
+        """Verdict of the certificate of the motion if it is not ok; empty if it is ok."""
         return verdict_of(self.motion)
 
     @property

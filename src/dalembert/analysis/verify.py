@@ -47,7 +47,7 @@ Some = Motion | MotionSequence | MotionOutputs
 
 
 def verify(motion: Some, events: Any = (), second: SecondRun | None = None) -> Verification:
-    """The estimated error of a motion; `events` are those it was made with, where the motion cannot tell.
+    """Estimated error of a motion. `events` are those of its run, if the motion does not hold them.
 
     Without them the parts between changes are run again, each from its own start.
     """
@@ -62,7 +62,7 @@ def verify(motion: Some, events: Any = (), second: SecondRun | None = None) -> V
 
 
 def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: Sequence[str]) -> Verification:
-    """The estimated error of a motion by the first second run that held; what failed before it is told."""
+    """Estimated error by the first second run that held. Failures of earlier attempts become remarks."""
     start, times = _start(motion), _times(motion)
     if not times.size or not times[-1] > start.t:
         raise DalembertError("the motion has no sample after its start; there is nothing to verify")
@@ -90,12 +90,12 @@ def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: S
 
 
 def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
-    """How far a motion got: to its end, and with an ok certificate, or else to its last sample."""
+    """Progress of a motion: whether it reached its end, whether its certificate is ok, the time of its last sample."""
     return motion.success, not verdict_of(motion), float(motion.t[-1]) if len(motion) else -np.inf
 
 
 def _first(motion: Some) -> Motion:
-    """What tells how a motion began."""
+    """The motion that holds recipe and facts of the start: the last sample of outputs, else the first segment."""
     return motion.end if isinstance(motion, MotionOutputs) else motion.segments[0]
 
 
@@ -167,7 +167,7 @@ def _compared(
     remarks: Sequence[str],
     stopped: Sequence[str],
 ) -> Verification:
-    """The differences at the times that both have; of nothing if there are none. Events `stopped` ended the motion."""
+    """Differences at the times that both motions have; empty if there are none. Events `stopped` ended the motion."""
     if other is None or not np.isin(times, other.t).any():
         return Verification((), (), (), (), "none", 0, float(motion.t[0]), tuple(remarks))
     common = np.intersect1d(times, other.t)
@@ -195,8 +195,8 @@ def _compared(
 
 
 def _multipliers(motion: Motion | MotionSequence) -> tuple[list[str], list[str]]:
-    """The multipliers to compare, and what to say of others."""
-    if motion.system.is_large:  # what is unique among so many takes too long to find out
+    """Names of the multipliers to compare, and remarks on the others."""
+    if motion.system.is_large:  # finding the unique ones among so many takes too long
         return [], ["multipliers were not compared in a system of this size"]
     loose = [name for name in motion.constraint_names if not _is_unique(motion, name)]
     told = [f"not compared, as they are not unique: multipliers of {', '.join(loose)}"] if loose else []

@@ -1,4 +1,4 @@
-"""How coordinates are wanted to move: as expressions of time or as tables, with their first and second rates."""
+"""Prescribed motions of coordinates: expressions of time or tables, with their first and second rates."""
 
 from __future__ import annotations
 

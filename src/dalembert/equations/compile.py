@@ -1,4 +1,4 @@
-"""`compile_statement`: from what the user said to a `System`, or every fault at once."""
+"""`compile_statement`: from the statement of a user to a `System`, or every fault at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SPEEDS_OF_DENSE_MASS = 300  # speeds above which M is taken by its nonzeros
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `invariants` come with their names; `probed` are values."""
+    """Equations derived from a statement, as graphs. `invariants` come with their names; `probed` are values."""
 
     derivation: Derivation
     dynamics: Dynamics
@@ -289,7 +289,7 @@ def _constraints(
 
 
 def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinematics, probe: Probe) -> list[int]:
-    """Which of some position rows have a rate that vanishes whatever the speeds are; all are looked at in one go."""
+    """The position rows, of those given, whose rate vanishes for all speeds. One probe examines all of them."""
     if not rows:
         return []
     still = cancelling(probe, kinematics.rate_terms(ca.vertcat(*[graphs[k] for k in rows])))
@@ -297,14 +297,14 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
 
 
 def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
-    """What tells the instants at which expressions bend or jump: arguments linear in time, then the others."""
+    """Functions for the instants at which expressions bend or jump: of arguments linear in time, then of others."""
     linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
     curved = (crossing_function(argument, low, s.x) for argument, _ in bends.curved)
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
 def _feature_functions(features: Features) -> dict[str, ca.Function]:
-    """What tells where functions have features, and the arguments they are taken at."""
+    """Functions that locate the features of the model's functions, and the function of their arguments."""
     functions = {f"shape {k}": function for k, function in enumerate(features.shapes)}
     functions |= {f"phases {k}": function for k, function in enumerate(features.phases)}
     return functions if features.arguments is None else functions | {"arguments": features.arguments}
@@ -339,7 +339,7 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
 
 
 def _rates_left(derived: Derived, u: np.ndarray) -> np.ndarray:
-    """Which rows of psi are no more than A u at the points of the probe, where the speeds are u (3, nu)."""
+    """Mask of the rows of psi that equal A u at the points of the probe, where the speeds are u (3, nu)."""
     c, n = derived.constraints, derived.constraints.psi.shape[0]
     pattern = c.A.sparsity()
     rows, columns = np.array(pattern.row(), dtype=int), np.array(pattern.get_col(), dtype=int)

@@ -1,4 +1,4 @@
-"""What compiling a large model needs and how far it has come."""
+"""Memory needed to compile a large model, and the progress of its compilation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_room(statement: Statement, operations: int = 0) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No search for cyclic garbage: graphs of many parts are millions of objects without any, looked at again."""
+    """Suspend the search for cyclic garbage: large graphs are millions of objects without any cycle."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -43,7 +43,7 @@ def uncollected() -> Iterator[None]:
 
 
 class CompileProgress:
-    """A bar that appears when compiling takes longer than a second and somebody is looking; tell it each step."""
+    """Progress bar that appears on a terminal when compiling takes longer than a second. Call it at each step."""
 
     def __init__(self, title: str, check_interrupted: Callable[[], None]) -> None:
         self._check = check_interrupted

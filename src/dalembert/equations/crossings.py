@@ -1,8 +1,8 @@
 """All times in a span at which a function of time passes one of some values, such as zeros of t^2 - h or exp(-t) - 1/2.
 
 The span is cut into pieces over which the function rises or falls, by bounds of it and of its rate
-(`native.enclosures`). Those that cannot hold one of the values are left out. In each piece that is left bisection finds
-the time. None is missed, whatever the function, unless it passes values without end.
+(`native.enclosures`). Pieces that cannot contain one of the values are left out. In each other piece, bisection finds
+the time. None is missed, for any function, unless it passes values infinitely often.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from an
 
 @dataclass(frozen=True, eq=False)
 class TimeCrossing:
-    """An argument of time and parameters that is not linear in time, what bends where it passes `kinks`; in words."""
+    """An argument of time and parameters that is not linear in time, as text, and the `kinks` of its function."""
 
     argument: str
     kinks: Any
@@ -59,9 +59,9 @@ def crossing_times(crossing: TimeCrossing, tape: SeriesTape, edges: np.ndarray) 
 
 
 def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np.ndarray:
-    """Times in order, one of those between which the argument cannot be told from the value, as where it touches it.
+    """Times in order. Of several times between which the argument equals the value to rounding, one is returned.
 
-    That is where its rate is zero, which is known to round-off.
+    At such a point its rate is zero, which is known to round-off.
     """
     if times.size < 2:
         return times
@@ -74,7 +74,7 @@ def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np
 
 
 def _turns(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
+    """Times between `left` and `right` at which the rate changes sign; else the end at which the rate is smaller."""
     from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
     for _ in range(MOST_BISECTIONS):

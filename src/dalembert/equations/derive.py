@@ -30,15 +30,15 @@ class Dynamics:
     """Sums over the whole model: M (nu, nu), inertial and active forces (nu, 1), energies and power."""
 
     M: ca.SX
-    inertial: ca.SX  # what stays of the inertia forces when u' = 0, with its sign on the right-hand side
+    inertial: ca.SX  # inertia forces at u' = 0, with their sign on the right-hand side
     conservative: ca.SX  # forces that follow from the potential
     applied: ca.SX  # all other active forces
     prescribed: ca.SX  # non-ideal parts of the reaction that are known beforehand
     B: ca.SX  # (nu, ny): how the unknowns act that act linearly
-    E: ca.SX  # (nu, 1): what the other unknowns exert, see `nonlinear_unknowns`
+    E: ca.SX  # (nu, 1): forces of the other unknowns, see `nonlinear_unknowns`
     kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
     potential: ca.SX = field(default_factory=lambda: ca.SX(0))
-    velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of what has a name, in inertial axes
+    velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of all named points, in inertial axes
 
     @property
     def f(self) -> ca.SX:
@@ -64,7 +64,7 @@ class Derivation:
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
             ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny), ca.SX(nu, 1)
-        )  # structurally empty, so that only what is there is ever computed
+        )  # structurally empty, so that only terms that exist are ever computed
 
     def run(self) -> Dynamics:
         """All contributions, added up."""
@@ -104,7 +104,7 @@ class Derivation:
     # -- contributions ---------------------------------------------------------------------------------------------
 
     def _move(self) -> None:
-        """Particles and bodies, all at once: M and what the inertia forces and weights come to."""
+        """Mass matrix, inertia forces and weights of all particles and bodies at once."""
         st, d, k = self.statement, self.dynamics, self.kinematics
         items: list[Particle | Body] = [*st.particles, *st.bodies]
         bodies = st.bodies
@@ -185,7 +185,7 @@ class Derivation:
                 d.prescribed += self._generalized(key, self.low(value))
 
     def _lagrange(self, energies: Sequence[Energy]) -> None:
-        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it; T and V are sums."""
+        """Lagrange's equations, C^T (d/dt T_qd - T_q + V_q), with T(q, q', t), q'' = C u' + rest; T and V are sums."""
         d, k, s = self.dynamics, self.kinematics, self.kinematics.symbols
         potential = self._sum(self.low, [energy.potential for energy in energies])
         d.potential += potential
@@ -210,7 +210,7 @@ class Derivation:
         return ca.sum1(low.vector(terms))
 
     def _kinetic_in_rates(self, terms: Sequence[sp.Expr]) -> ca.SX:
-        """T(q, q', t); speeds in it are replaced by what they are in terms of q' (square kinematics only)."""
+        """T(q, q', t): speeds are replaced by their expressions in q' (square kinematics only)."""
         k, s = self.kinematics, self.kinematics.symbols
         T = self._sum(Lowering(atoms_of(self.statement, s)), terms)
         if not ca.depends_on(T, s.u):
@@ -251,12 +251,12 @@ def _length(expressions: Sequence[ca.SX]) -> int:
 
 
 def _threes(places: Sequence[int]) -> list[int]:
-    """The entries of vectors (3, 1) that lie one below the other, those at `places`."""
+    """Row indices of the vectors (3, 1) at `places` in a column of stacked vectors."""
     return [3 * k + i for k in places for i in range(3)]
 
 
 def _blocks(column: ca.SX, places: Sequence[int]) -> ca.SX:
-    """A column of vectors with those at `places` only; where the others are nothing is."""
+    """A column of stacked vectors, structurally empty but for those at `places`."""
     if not places:
         return ca.SX(*column.shape)
     rows = _threes(places)

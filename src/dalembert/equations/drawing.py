@@ -1,4 +1,4 @@
-"""What of a system can be drawn, and the function that says where it is."""
+"""Drawing data of a system: the parts that can be drawn, and the function of their places."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from dalembert.model.time_symbols import time_symbol
 
 
 def derive_drawing(derivation: Derivation) -> tuple[Drawing, ca.Function | Callable[[], ca.Function]]:
-    """What can be drawn, and a function of x = (t, q, u, p): positions (3 each), rotations (9 each), line points.
+    """Drawing data and their function of x = (t, q, u, p): positions (3 each), rotations (9 each), line points.
 
-    It is made when first asked for, unless a user stated lines: what cannot be drawn is a fault of the model.
+    The function is made when first asked for. If a user stated lines, it is made at once: a line that cannot be
+    evaluated is a fault of the model.
     """
     statement = derivation.statement
     drawn: list[Point] = [*(p for p in statement.particles if not p.part), *statement.bodies]
@@ -65,7 +66,7 @@ def _points(lines: Sequence[Line | Link]) -> list[Point]:
 
 
 def _are_flat(derivation: Derivation, lines: Sequence[Line | Link]) -> bool:
-    """Whether lines stay in the plane z = 0; those that do not show it by themselves are lowered."""
+    """True if lines stay in the plane z = 0. Lines whose expressions do not show it are lowered to graphs."""
     doubtful = [line for line in lines if not _is_flat(line)]
     heights = derivation.points.positions(_points(doubtful))[2::3]
     return ca.sparsify(heights).nnz() == 0

@@ -1,7 +1,7 @@
-"""Graphs of bounds: functions along a motion, and their rates, enclosed over boxes of what they read.
+"""Graphs of bounds: functions along a motion, and their rates, enclosed over boxes of their inputs.
 
 Interval arithmetic (Moore, 1966) written as a graph, so that native code evaluates it in every step. Bounds are those
-of exact arithmetic. What is not known here has none: infinity or NaN.
+of exact arithmetic. Unknown operations have no bounds: infinity or NaN.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _negative(x: Interval) -> Interval:
 
 
 def _times(a: ca.SX, b: ca.SX) -> ca.SX:
-    """A zero times what is not bounded is zero: the bound is not reached."""
+    """Product of bounds. Zero times infinity is zero, as an infinite bound is not reached."""
     return _where(ca.logic_or(a == 0.0, b == 0.0), 0.0, a * b)
 
 
@@ -252,9 +252,9 @@ def _remainder(x: Interval, y: Interval) -> Interval:
 
 
 def _pieces(leaf: ca.Function, x: Interval) -> tuple[list[Interval], ca.SX]:
-    """Bounds of what the leaf of a table returns, and whether it is not that of one piece.
+    """Bounds of the coefficients that the leaf of a table returns, and whether they span more than one piece.
 
-    They are those of one piece, of two that are neighbours, or of all.
+    The bounds are over one piece, over two neighbours, or over all pieces.
     """
     first, last = leaf.call([x[0]]), leaf.call([x[1]])
     if _is_point(x):

@@ -103,7 +103,7 @@ class Evaluations(SystemFacts):
         udot: ArrayLike | None = None,
         multipliers: ArrayLike | None = None,
     ) -> np.ndarray:
-        """W of r = W^T la + c, (..., nc, nu): rows of A, or of what the unknown of a servo constraint acts through.
+        """W of r = W^T la + c, (..., nc, nu): rows of A, or directions of the unknowns of servo constraints.
 
         Friction is in W if the `multipliers` (..., nc) are given, as it depends on their signs. Acceleration rows that
         are not linear in u' need `udot` (..., nu) too, and are empty without it.
@@ -147,7 +147,7 @@ class Evaluations(SystemFacts):
 
     @cached_property
     def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
-        """Where each quantity lies in the output of the "dynamics" kernel, and its shape.
+        """Slice and shape of each quantity in the output of the "dynamics" kernel.
 
         "forces" includes "prescribed", the non-ideal part of the reaction that is known beforehand. The reaction is
         directions^T la - friction^T |la| + prescribed; directions are those of A if the system is ideal.

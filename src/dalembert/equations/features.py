@@ -120,7 +120,7 @@ class _Search:
         self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
 
     def run(self, nodes: list[Any]) -> Features:
-        """All of them; those inside a function of the same single variable are part of that."""
+        """All features. Those inside a function of the same single variable belong to that function."""
         covered: set[int] = set()
         parts: list[_Part] = []
         for node in reversed(nodes):
@@ -139,7 +139,7 @@ class _Search:
         return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
 
     def _reads(self, graph: ca.SX) -> set[int] | None:
-        """Which of (t, q, u) a graph reads; None if it reads something else that moves."""
+        """Indices of t, q and u that a graph reads; None if it reads anything else that moves."""
         read = {x.element_hash() for x in ca.symvar(graph)} - self.fixed
         return {self.places[x] for x in read} if read <= self.places.keys() else None
 
@@ -159,7 +159,7 @@ class _Search:
         return [] if any(ca.depends_on(rate, x) for rate in rates) else [r for r in rates if not r.is_zero()]
 
     def _of_several(self, node: Any) -> Iterator[_Part]:
-        """A function of an expression of several variables, of that expression; of switches, of what switches them."""
+        """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
             graph = self.low(argument)
             if self._reads(graph):

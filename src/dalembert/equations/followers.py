@@ -39,7 +39,7 @@ def follow(
 def parameter_direction(
     m: Mechanics, function: ca.Function | None, places: Sequence[int], index: int, held: Collection[int]
 ) -> ca.SX:
-    """How all parameters change with one, (np, 1), as a graph of p; those `held` change on their own."""
+    """Direction of all parameters when one changes, (np, 1), as a graph of p. Those `held` do not follow it."""
     direction = ca.SX(m.p.shape[0], 1)
     direction[index] = 1
     stated = None if function is None else function(m.x)

@@ -1,4 +1,4 @@
-"""The functions of a system: what its kernels compute, each made of its `Mechanics` when first asked for.
+"""Functions of a system, from which its kernels are made: each is built from its `Mechanics` on demand.
 
 Every function takes one column and returns one; matrices lie in it row by row. Those in `OF_STATE` read x = (t, q, u,
 p), those in `OF_MOTION` read (x, u', la).
@@ -33,7 +33,7 @@ def dynamics(m: Mechanics) -> list[ca.SX]:
 
 
 def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
-    """As `dynamics`, but of M the nonzeros of the lower triangle, by columns, and of A the nonzeros, by rows.
+    """Like `dynamics`, but only nonzeros: of the lower triangle of M, by columns, and of A, by rows.
 
     M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
     """
@@ -114,7 +114,7 @@ def level_derivatives(m: Mechanics) -> list[ca.SX]:
 
 
 def reaction(m: Mechanics) -> list[ca.SX]:
-    """What the multipliers exert, W^T la - F^T |la| (nu), and what is prescribed, c (nu); r is their sum."""
+    """Reaction forces of the multipliers, W^T la - F^T |la| (nu), and prescribed reaction c (nu); r is their sum."""
     return [m.multiplier_forces, m.c]
 
 
@@ -169,11 +169,11 @@ OF_MOTION: dict[str, Make] = {
 
 
 class Functions(Mapping[str, ca.Function]):
-    """The functions of a system by name: those above, and what was `stated` besides: inertias, drawing, outputs, ...
+    """Functions of a system by name: those above, and the `stated` ones, such as inertias, drawing and outputs.
 
-    It is what a system pickles of its graphs: the mechanics, recorded as one function, and the stated ones as they
-    are. A stated one may be a callable that makes it when it is first asked for or pickled. Unpickled ones stay text
-    until they are asked for.
+    A system pickles its graphs in this form: the mechanics, recorded as one function, and the stated functions as they
+    are. A stated function may be given as a callable, called at the first access or when pickled. After unpickling,
+    functions stay text until the first access.
     """
 
     def __init__(self, mechanics: Mechanics, stated: Mapping[str, Stated]) -> None:
@@ -186,9 +186,9 @@ class Functions(Mapping[str, ca.Function]):
 
     @property
     def mechanics(self) -> Mechanics:
-        """The graphs; those of unpickled functions are rebuilt from what was recorded when first asked for."""
+        """The graphs. After unpickling, they are rebuilt from the recorded function on demand."""
         if self._mechanics is None:
-            with _MAKING:  # whoever comes second must find the same variables
+            with _MAKING:  # a second thread must find the same variables
                 if self._mechanics is None:
                     self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
         return self._mechanics
@@ -207,7 +207,7 @@ class Functions(Mapping[str, ca.Function]):
         return sum(1 for _ in self)
 
     def texts(self) -> dict[str, str]:
-        """What it keeps as text by name, written once."""
+        """The functions serialised as text, by name. Each is serialised once."""
         for name, kept in list(self._kept.items()):
             if name not in self._texts:
                 self._texts[name] = kept if isinstance(kept, str) else self._restored(name).serialize()

@@ -46,7 +46,7 @@ class RowEntry:
 
 
 class Split(NamedTuple):
-    """Pairs of servo row and unknown that act, then rows and unknowns that are left over; all are numbers of rows."""
+    """Pairs of servo row and unknown that act, then the remaining rows and unknowns, all as row numbers."""
 
     pairs: list[tuple[int, int]]
     rows: list[int]
@@ -80,7 +80,7 @@ def reveal_hidden(
 
 
 def _split(rows: Sequence[Row], constraints: Constraints, dynamics: Dynamics, probe: Probe) -> Split | None:
-    """Which servo rows the unknowns act on independently; None if there are none or it cannot be told."""
+    """The servo rows that the unknowns act on independently; None if there are none, or if the probe cannot decide."""
     servos = [k for k, row in enumerate(rows) if row.law.unknown is not None]
     if not servos or not all(_is_plain(row.law) for row in rows):
         return None
@@ -138,7 +138,7 @@ class Influence(NamedTuple):
 def _respond(
     entries: Sequence[RowEntry], split: Split, constraints: Constraints, dynamics: Dynamics, probe: Probe
 ) -> Influence | None:
-    """How the servo rows respond to the unknowns that act, those first that have a pair; None if it is too long."""
+    """Response of servo rows to the unknowns that act, those with a pair first; None if the graph is too long."""
     ideal = [k for k, entry in enumerate(entries) if entry.row.law.ideal]
     rows, unknowns = [row for row, _ in split.pairs] + split.rows, _unknowns([entries[k].row for _, k in split.pairs])
     A, b, d = rows_of(constraints.A, rows), rows_of(constraints.b, rows), dynamics
@@ -155,7 +155,7 @@ def _respond(
 
 
 def _condition(r: Influence, left: int) -> ca.SX:
-    """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one that is left over.
+    """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one of the remaining ones.
 
     Without a division, as each single pivot may vanish in some position.
     """

@@ -1,4 +1,4 @@
-"""Known instants at which something bends or jumps; integrators end a step on each, or their order is lost there.
+"""Instants of kinks and jumps, known beforehand. Integrators end a step on each, to keep their order.
 
 Of arguments rate t + offset (`kinks`) they are known in closed form; those of others, such as t^2 - h, are found by
 bounds (`crossings`).
@@ -22,7 +22,7 @@ NO_INSTANTS = np.zeros(0)
 
 
 def has_instants(system: System) -> bool:
-    """Whether something may bend or jump at instants known beforehand."""
+    """True if expressions may bend or jump at instants known beforehand."""
     return bool(system.kinks or system.crossings)
 
 
@@ -46,7 +46,7 @@ def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) 
 def seen_from_before(system: System, parameters: np.ndarray, begin: float, t: np.ndarray) -> np.ndarray:
     """The times at which to evaluate samples t (n,) of a run from `begin`: just before instants that they lie on.
 
-    What bends or jumps there has not done so: steps end just before an instant.
+    Kinks and jumps there are still ahead: steps end just before an instant.
     """
     if not has_instants(system) or not t.size or not t[-1] > begin:
         return t
@@ -81,7 +81,10 @@ def moving_parameters(
     span: tuple[float, float],
     ranges: Mapping[str, tuple[float, float]],
 ) -> list[str]:
-    """Those with `ranges` that move the instants of the crossing k in `span`; none if it can have none in them."""
+    """Names of the parameters with `ranges` that move the instants of crossing k in `span`.
+
+    Empty if the crossing can have no instants there, for any values within the ranges.
+    """
     function, first = system.functions[f"crossing {k}"], 1 + system.nq + system.nu
     read = {j - first for j in function.jac_sparsity(0, 0).get_triplet()[1]}
     moved = [name for name in system.parameters if name in ranges and system.parameters.index(name) in read]
@@ -95,7 +98,7 @@ def moving_parameters(
 
 
 def _tape(system: System, k: int) -> SeriesTape:
-    """The argument of the crossing k as a function of time; raises `OptionError` if nothing can be told of it."""
+    """The argument of crossing k as a function of time. Raises `OptionError` if its graph has no series."""
     tape: SeriesTape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
     if tape is None:
         raise OptionError(

@@ -21,8 +21,8 @@ from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Ker
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant"})  # all along a run
 PROMPT_KERNEL = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
-LATELY = 64  # things made of what callers gave, such as expressions, that stay for the next call with the same
-RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
+LATELY = 64  # objects made for callers, such as kernels of expressions, that stay for the next equal call
+RECENT = 8  # unpickled systems whose kernels stay for the next equal one, although no system uses them
 
 _MAKING = threading.RLock()  # one thread makes for all
 _LOOKING = threading.Lock()
@@ -31,7 +31,7 @@ _recent: dict[str, Kernels] = {}  # the last `RECENT` that were unpickled, the l
 
 
 class Kernels:
-    """What is made from the `functions` of a system: each thing once, by one thread, when first asked for."""
+    """Objects made from the `functions` of a system: each is made once, by one thread, when first asked for."""
 
     def __init__(self, functions: Functions, fingerprint: str | None = None) -> None:
         self.functions = functions
@@ -55,15 +55,15 @@ class Kernels:
         return self.native[name]
 
     def known(self, key: Hashable) -> Any:
-        """What is kept under a key, None if nothing is."""
+        """The object cached by `kept` under a key; None if there is none."""
         return self._kept.get(key)
 
     def lately_known(self, key: Hashable) -> Any:
-        """What `lately` still has under a key, None if it has nothing."""
+        """The object that `lately` still has under a key; None if there is none."""
         return self._lately.get(key)
 
     def lately(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """As `kept`, of things without number: only the last `LATELY` stay, others as long as their users hold them."""
+        """Like `kept`, but caches only the `LATELY` most recent objects; users keep others alive by holding them."""
         with _LOOKING:
             if key in self._lately:
                 self._lately[key] = self._lately.pop(key)
@@ -77,7 +77,7 @@ class Kernels:
         return made
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` returns, made when the key is first asked for; it must not refer to a System."""
+        """The cached result of `make`, called when the key is first asked for. It must not refer to a System."""
         try:
             return self._kept[key]
         except KeyError:
@@ -88,11 +88,11 @@ class Kernels:
         return self._kept[key]
 
     def compiled(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Any:
-        """The `Kernel` of the function that `build` returns, kept under a name; None if it returns none."""
+        """The `Kernel` of the function that `build` returns, cached under a name; None if it returns none."""
         return self.kept(("kernel", name), lambda: self._built(build, use))
 
     def compiled_lately(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
-        """As `compiled`, for a function made of what a caller gave: see `lately`."""
+        """Like `compiled`, for a function made from an expression of the caller; cached as in `lately`."""
         return self.lately(("kernel", name), lambda: self._built(build, OFTEN))
 
     def _built(self, build: Callable[[], ca.Function | None], use: Use) -> Kernel | None:
@@ -114,7 +114,7 @@ class Kernels:
 
 
 def _whole(make: Callable[[], Any]) -> Any:
-    """What `make` returns; nothing is kept of what an interruption has cut short."""
+    """Call `make` and return its result. Raises if Ctrl-C was pressed meanwhile: the result may be incomplete."""
     with noticed_interrupts() as check_interrupted:
         made = make()
         check_interrupted()

@@ -1,6 +1,6 @@
 """Kinds of coordinates: which are angles, which are lengths, and which the geometry does not depend on.
 
-Nobody states units, but angles show themselves: a full turn leaves constraints, inertia and kinematics as they were.
+Units are not stated, but angles can be detected: a full turn leaves constraints, inertia and kinematics unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def kinds_of(system: System) -> np.ndarray:
 
 
 def _find_kinds(system: System) -> np.ndarray:
-    """Kinds by what the geometry does at two places when a coordinate is moved a little and by a full turn.
+    """Kinds of coordinates from the geometry at two places, after a small move and a full turn of each coordinate.
 
     Coordinates that no entry has in common are moved together: a colouring of the columns of its Jacobian.
     """
@@ -91,7 +91,7 @@ class _Geometry:
         return values
 
     def sizes(self, values: np.ndarray, entry: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """The sizes that rounding of these values goes by; `change` is what moves do to the entries `entry`."""
+        """Sizes to which rounding of the values is relative; `change` is the effect of moves on the entries `entry`."""
         moved = np.zeros(len(values))
         np.maximum.at(moved, entry, change)
         counts = self.function.size1_in(0), self.M.nnz(), self.A.nnz()

@@ -1,8 +1,8 @@
-"""What in an expression of time has a kink or a jump: points of tables, steps, switches.
+"""Kinks and jumps of expressions of time: points of tables, steps, switches.
 
-Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
-Abs(a), a < 0 and the like; also where a root, an inverse sine or a pole makes one, as in sqrt((t - 1)^2). `instants`
-finds when that happens.
+A kink or jump occurs where an argument a(t, p) passes one of its `knots`: the points of a table, or zero for
+Heaviside(a), Abs(a), a < 0 and the like. Roots, inverse sines and poles cause them too, as in sqrt((t - 1)^2).
+`instants` finds the times.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_INSTANTS = 10_000_000  # instants of one run, 80 MB
 
 @dataclass(frozen=True, eq=False)
 class Kinks:
-    """Values of an argument at which something bends or jumps; with a `period` they repeat."""
+    """Values of an argument at which a function bends or jumps. With a `period` they repeat."""
 
     knots: np.ndarray
     period: float | None = None
@@ -46,7 +46,7 @@ class Kinks:
         return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
 
     def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Whether one of them lies between two values of the argument, both included, (n,) each."""
+        """True where a knot lies between two values of the argument, both included, (n,) each."""
         if self.period is not None:
             first, last = (np.floor((edge[:, None] - self.knots) / self.period) for edge in (low, high))
             on = np.isin(low[:, None], self.knots) | (last > first) | ~np.isfinite(last - first)
@@ -55,7 +55,7 @@ class Kinks:
         return np.asarray((count > 0) & (low <= high))
 
     def between(self, low: float, high: float) -> np.ndarray:
-        """Those between two values of the argument, both included; raises `OptionError` if there are too many."""
+        """Knots between two values of the argument, both included. Raises `OptionError` if there are too many."""
         if self.period is None:
             return self.knots[(self.knots >= low) & (self.knots <= high)]
         first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
@@ -76,9 +76,9 @@ AT_INTEGERS = Kinks(np.zeros(1), 1.0)
 
 
 class Bends(NamedTuple):
-    """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
+    """Arguments of time and parameters with the kinks of their functions: arguments linear in time, and others.
 
-    Those inside of others come first.
+    Inner arguments come before the outer ones that contain them.
     """
 
     linear: list[tuple[Any, Kinks]]
@@ -86,9 +86,9 @@ class Bends(NamedTuple):
 
 
 def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
-    """What bends or jumps at instants known beforehand, among the nodes of expressions, those inside of others first.
+    """Kinks and jumps at instants known beforehand, among the nodes of expressions. Inner nodes come first.
 
-    An argument is looked into only after it is known to depend on time alone: others may be of any size.
+    An argument is examined only after it is known to depend on time alone: others may be of any size.
     """
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
     degree = Degrees(time, parameters)
@@ -102,7 +102,7 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
 
 
 def has_bends(expression: sp.Expr) -> bool:
-    """Whether an expression contains a function that bends or jumps, of whatever argument."""
+    """True if an expression contains a function that bends or jumps, with any argument."""
     return any(_bends(node) for node in subexpressions(expression))
 
 
@@ -110,7 +110,7 @@ CURVED, STATE = 2, 3
 
 
 class Degrees:
-    """How expressions depend on a variable: 0 not, 1 linearly as written, `CURVED` otherwise, `STATE` on more than it.
+    """Degree of expressions in a variable: 0 none, 1 linear as written, `CURVED` otherwise, `STATE` if others occur.
 
     Each distinct subexpression is looked at once.
     """
@@ -183,11 +183,11 @@ def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]
 
 
 def _zero(argument: Any, degree: Degrees) -> tuple[Any, Kinks]:
-    """Where an argument is zero.
+    """Zeros of an argument, as another argument and the values that it passes.
 
-    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
-    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
-    in one remainder Mod(a, m), where a passes a value modulo m.
+    A multiple of a sine or cosine, as in a square wave sign(sin(w t)), is zero at integers of its phase. An argument
+    linear in one sine or cosine, as in a pulse sin(w t) > 0.5, is zero twice a turn, or once at its top. An argument
+    linear in one remainder Mod(a, m) is zero where a passes a value modulo m.
     """
     moving = [factor for factor in sp.Mul.make_args(argument) if degree(factor)]
     if len(moving) == 1 and isinstance(moving[0], sp.sin | sp.cos):
@@ -214,7 +214,7 @@ def _parts(expression: Any, *kinds: type) -> set[Any]:
 
 
 def _zero_value(argument: Any, part: Any) -> float | None:
-    """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    """The value of `part` at which an argument is zero, if the argument is linear in it and depends on nothing else."""
     if Degrees(part, ())(argument) != 1:
         return None
     z = sp.Dummy()
@@ -226,7 +226,7 @@ def _zero_value(argument: Any, part: Any) -> float | None:
 
 
 def _kinks(table: type[Table]) -> Kinks:
-    """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
+    """The kinks of a table; one `Kinks` per table, for all derivatives."""
     data = table.data
     knots = data.knots if len(data.knots) <= MANY_KNOTS else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
     return Kinks(knots, data.period)

@@ -1,4 +1,4 @@
-"""Which constraint, or group of them, is meant by a name or by what `Model.constrain` returned."""
+"""Labels: the constraint, or group of them, meant by a name or by the return value of `Model.constrain`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows_of(system: System, key: Any) -> list[int]:
 
 
 def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Rows by the name their list was given: of `loop[0]`, `loop[1]` that is `loop`; single ones are left out."""
+    """Rows by the name of their list, which is `loop` for `loop[0]`, `loop[1]`. Single rows are left out."""
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         match = re.fullmatch(r"(.+)\[\d+\]", name)

@@ -1,4 +1,4 @@
-"""The constraint rows of a system and what is asked of their laws (`model.laws`): every stage asks it here."""
+"""Constraint rows of a system, and questions about their laws (`model.laws`) that all stages ask."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def law_of(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
 
 
 def are_ideal(rows: Sequence[Row]) -> bool:
-    """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
+    """True if every multiplier acts along A, known from the state, without friction or other terms: r = A^T la + c."""
     return all(row.law.ideal for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""What the rest of a system must exert on each particle and body, by Newton's and Euler's laws."""
+"""Loads that the rest of a system must exert on each particle and body, by Newton's and Euler's laws."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Push = tuple[ca.SX, ca.SX | None]  # a force (3, 1) and its place in body axes (
 
 
 def _by_owner(derivation: Derivation) -> dict[int, list[Push]]:
-    """The forces at particles and bodies themselves or at markers on them, by the identity of these."""
+    """Forces at particles and bodies themselves or at markers on them, by identity of the particle or body."""
     low, pushes = derivation.low, dict[int, list[Push]]()
     for force in derivation.statement.forces:
         place = low.vector(force.at.place) if isinstance(force.at, Marker) else None

@@ -1,4 +1,4 @@
-"""The cells of features over the values that a run has met, laid when they are needed and kept with the system."""
+"""Cells of features over the values met by runs. They are laid on demand and cached with the system."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import SeriesTape, read_tape
 
 MOST_CELLS = 200_000  # of one function
-SPARE_OCTAVES = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
+SPARE_OCTAVES = 2  # powers of two by which maps exceed the requested range, so that they last longer
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900
-UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees what they hold
+UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees their features
 
 
 class CellMap:

@@ -85,7 +85,7 @@ def add_coordinates(statement: Statement, new: Sequence[sp.Expr]) -> Statement:
 
 
 def _massless(statement: Statement) -> dict[sp.Expr, Constraint]:
-    """Unknowns that stand in constraints, and in the laws of such unknowns, with what contains them."""
+    """Unknowns that occur in constraints, or in the laws of such unknowns, each with the constraint containing it."""
     unknowns, found = {*statement.unknowns}, dict[sp.Expr, Constraint]()
     laws = {c.servo: c for c in statement.constraints if not c.law.restrains}
     left = [c for c in statement.constraints if c.law.restrains] if unknowns else []

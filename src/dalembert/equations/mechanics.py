@@ -2,9 +2,9 @@
 
     q' = C u + D,     M u' = f + r,     A u' = b,     r = W^T la - F^T |la| + E + c
 
-Notation as in the design; what W and F are in each row is said by its law (`model.laws`). Position rows come first,
-then velocity rows, then acceleration rows. All matrices keep their structural zeros: who works on sparse matrices asks
-them for their `sparsity()`, and only a kernel that must be dense fills them up.
+Notation as in `docs/theory/notation.md`. The law of each row defines its W and F (`model.laws`). Position rows come
+first, then velocity rows, then acceleration rows. All matrices keep their structural zeros: sparse code reads their
+`sparsity()`, and only a kernel that must be dense fills them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ VARIABLES = ("t", "q", "u", "p", "udot", "la")
 class Mechanics:
     """Graphs in x = (t, q, u, p), u' and la; all vectors are columns.
 
-    gamma are the acceleration rows as stated, with u' in them. Rows with the law `CurvedAcceleration` have it in A too,
-    and no b. f are the active forces and what is left of the inertia forces when u' = 0, c the reaction that
-    is prescribed. The energy changes by dE/dt = power + transport . u' + (r - c) . u.
+    gamma are the acceleration rows as stated, with u' in them. Rows with the law `CurvedAcceleration` have u' in A too,
+    and no b. f is the sum of the active forces and of the inertia forces at u' = 0. c is the prescribed reaction.
+    The energy changes by dE/dt = power + transport . u' + (r - c) . u.
     """
 
     rows: tuple[Row, ...]
@@ -52,7 +52,7 @@ class Mechanics:
     A: ca.SX  # (nc, nu)
     b: ca.SX  # (nc, 1)
     B: ca.SX  # (nu, ny) how the unknowns act that act linearly
-    E: ca.SX  # (nu, 1) what the other unknowns exert, in u' and la
+    E: ca.SX  # (nu, 1) forces of the other unknowns, in u' and la
     F: ca.SX  # (nc, nu) friction per unit of |la|
     h: ca.SX  # (ni, 1) invariants of the kinematics
     power: ca.SX  # (1, 1)
@@ -65,12 +65,12 @@ class Mechanics:
 
     @cached_property
     def x(self) -> ca.SX:
-        """What every kernel reads: (t, q, u, p) in one column."""
+        """Input of every kernel: (t, q, u, p) in one column."""
         return ca.vertcat(self.t, self.q, self.u, self.p)
 
     @cached_property
     def y(self) -> ca.SX:
-        """What kernels of accelerations and multipliers read: (x, u', la) in one column."""
+        """Input of kernels that depend on accelerations and multipliers: (x, u', la) in one column."""
         return ca.vertcat(self.x, self.udot, self.la)
 
     @cached_property
@@ -80,7 +80,7 @@ class Mechanics:
 
     @cached_property
     def second_rates(self) -> ca.SX:
-        """q'' = C u' + what is left of it when u' = 0, (nq, 1)."""
+        """q'' = C u' + the rest at u' = 0, (nq, 1)."""
         rest = ca.jtimes(self.qdot, self.q, self.qdot) + ca.jtimes(self.qdot, self.t, ca.SX(1))
         return ca.mtimes(self.C, self.udot) + rest
 
@@ -88,7 +88,7 @@ class Mechanics:
 
     @property
     def ideal(self) -> bool:
-        """Whether every multiplier acts along A, known from the state, and nothing comes with it."""
+        """True if every multiplier acts along A, known from the state, without friction or other terms."""
         return are_ideal(self.rows)
 
     @property
@@ -98,14 +98,14 @@ class Mechanics:
 
     @cached_property
     def W(self) -> ca.SX:
-        """Directions in which the multipliers act, (nc, nu): what the law of each row says."""
+        """Directions in which the multipliers act, (nc, nu), by the law of each row."""
         if self.ideal:
             return self.A
         return ca.vertcat(*[row.law.direction(self.A[k, :], self.B) for k, row in enumerate(self.rows)])
 
     @cached_property
     def multiplier_forces(self) -> ca.SX:
-        """W^T la - F^T |la| + E, (nu, 1): the part of the reaction that goes with the multipliers."""
+        """W^T la - F^T |la| + E, (nu, 1): the part of the reaction due to the multipliers."""
         forces = ca.mtimes(self.W.T, self.la) + self.E
         if have_friction(self.rows):
             forces -= ca.mtimes(self.F.T, ca.fabs(self.la))
@@ -152,7 +152,7 @@ class Mechanics:
 
     @cached_property
     def saddle_pattern(self) -> SaddlePattern:
-        """Where M and A have nonzeros."""
+        """Sparsity patterns of M and A."""
         return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
 
     @cached_property
@@ -168,7 +168,7 @@ class Mechanics:
     # -- parts of it -----------------------------------------------------------------------------------------------
 
     def known(self, matrix: ca.SX) -> ca.SX:
-        """A matrix of one row per constraint with the curved ones empty: what the state alone says of it."""
+        """A matrix with one row per constraint, with curved rows empty: they are unknown from the state alone."""
         count = len(self.rows) - self.curved
         return ca.vertcat(matrix[:count, :], ca.SX(self.curved, matrix.shape[1])) if self.curved else matrix
 
@@ -189,7 +189,7 @@ class Mechanics:
         )
 
     def sharing(self, kept: Sequence[int], share: ca.SX) -> Mechanics:
-        """As `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
+        """Like `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
         m = self.keeping(kept)
         la = ca.mtimes(share, m.la)
         E, A, gamma = ca.substitute([m.E, m.A, m.gamma], [self.la], [la])

@@ -1,4 +1,4 @@
-"""Names and numbers a user hands in: what a key stands for, and whether a value is a number."""
+"""Names and numbers given by a user: the name behind a key, and checks of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.errors import ArrayError, OptionError
 
 
 def real_numbers(values: Any, what: str, write: str) -> np.ndarray:
-    """The values as an array of floats; raises `OptionError` naming `what` and what to `write` if they are none."""
+    """The values as an array of floats. Raises `OptionError`, with `what` and the advice `write`, for other values."""
     try:
         found = np.asarray(values)
         if found.dtype.kind in "iuf":
@@ -26,7 +26,7 @@ def real_numbers(values: Any, what: str, write: str) -> np.ndarray:
 
 
 def finite_number(value: Any, what: str) -> float:
-    """The value as a float; raises `ArrayError` naming `what` if it is not a finite real number."""
+    """The value as a float. Raises `ArrayError`, with the name `what`, if it is not a finite real number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -37,7 +37,7 @@ def finite_number(value: Any, what: str) -> float:
 
 
 def name_of(key: Any) -> str:
-    """The name a symbol or string stands for; rates read x' and x''."""
+    """The name of a symbol or string; rates read x' and x''."""
     if isinstance(key, str):
         return key
     if isinstance(key, sp.Derivative):

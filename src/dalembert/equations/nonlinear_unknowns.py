@@ -38,7 +38,7 @@ def split_unknowns(d: Dynamics, s: Symbols, starts: Sequence[float]) -> None:
 
 
 def check_known_mass(name: str, mechanics: Mechanics, what: str) -> None:
-    """Raise `PairingError` where `what` needs the mass matrix of a system and unknowns stand in it."""
+    """Raise `PairingError` if the mass matrix, which `what` needs, depends on unknowns."""
     if ca.depends_on(mechanics.E, mechanics.udot):
         raise PairingError(
             f"{what} of `{name}` needs its mass matrix, and that depends on unknowns, which only accelerations "
@@ -47,7 +47,7 @@ def check_known_mass(name: str, mechanics: Mechanics, what: str) -> None:
 
 
 def _is_bent(d: Dynamics, column: ca.SX, unknown: ca.SX, unknowns: ca.SX) -> bool:
-    """Whether an unknown stands in M, or acts in a way that depends on unknowns."""
+    """True if an unknown occurs in M, or acts in a way that depends on unknowns."""
     return bool(ca.depends_on(column, unknowns) or ca.depends_on(d.M, unknown))
 
 

@@ -1,7 +1,8 @@
-"""Expressions in the symbols of a system, as functions of what is known along its motion.
+"""Expressions in the symbols of a system, as functions of the variables known along its motion.
 
-They read one column w = (t, q, u, p, q', u', power, la): what every kernel reads, and what an evaluation of the rates
-leaves. The symbol of a constraint's name stands for its multiplier, an unknown for that of the constraint it enforces.
+The functions read one column w = (t, q, u, p, q', u', power, la): the input of every kernel, and the output of an
+evaluation of the rates. The symbol of a constraint's name stands for its multiplier. An unknown stands for the
+multiplier of the constraint it enforces.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dalembert.model.statement import Constraint, Statement
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """Expressions as a `function` of w, under a name that tells them from others of the system.
+    """Expressions as a `function` of w, under a name that is unique in the system.
 
     `reads_rates` says whether they contain accelerations, multipliers or unknowns: what evaluating the rates gives.
     """
@@ -61,7 +62,7 @@ class Observation:
     def sizes(
         self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, units: tuple[np.ndarray, np.ndarray]
     ) -> np.ndarray:
-        """How large the values are by their gradients in q and u, times `units`, the sizes of these, (n,)."""
+        """Sizes of the values, (n,): their gradients in q and u times `units`, the sizes of q and u."""
         nq, nu = len(q), len(u)
         w = np.zeros(self.function.size1_in(0))
         w[: 1 + nq + nu + len(p)] = np.concatenate([[t], q, u, p])
@@ -97,7 +98,7 @@ Value = TypeVar("Value")
 
 
 class Observer:
-    """Reads expressions in the symbols of one system; what it has read lately it knows."""
+    """Reader of expressions in the symbols of one system. It caches recent ones."""
 
     def __init__(self, system: System, statement: Statement) -> None:
         s = self._statement = statement
@@ -111,7 +112,7 @@ class Observer:
         self._made: dict[tuple[sp.Expr, ...], Observation] = {}
 
     def symbol(self, key: Any) -> Any:
-        """The SymPy symbol that a name or a constraint stands for; anything else is left as it is."""
+        """The SymPy symbol for a name or a constraint. Other keys are returned unchanged."""
         if isinstance(key, Constraint):
             return sp.Symbol(key.name)
         if not isinstance(key, str):
@@ -134,7 +135,7 @@ class Observer:
             raise UnknownNameError(self.lacking(expression)[0], self._known, where)
 
     def observe(self, expressions: Sequence[sp.Expr], where: str) -> Observation:
-        """Column of the expressions as a function of w; raises what is wrong with them, saying `where`."""
+        """Column of the expressions as a function of w. Raises errors that name `where` they are."""
         key = tuple(expressions)
         return _known(self._made, key, lambda: self._observe(key, where))
 
@@ -151,7 +152,7 @@ class Observer:
 
 
 def _known(found: dict[Any, Value], key: Any, find: Callable[[], Value]) -> Value:
-    """What was found for a key, or is found now; of those that were found first only the last `KNOWN` stay."""
+    """The cached value of a key, or else the result of `find`. Only the `KNOWN` newest entries stay in the cache."""
     value = found.get(key)
     if value is None:
         value = found[key] = find()
@@ -172,7 +173,7 @@ def observer_of(system: System) -> Observer:
 
 
 def _atoms(system: System, statement: Statement) -> tuple[Atoms, ca.SX, ca.SX]:
-    """What each SymPy symbol stands for in the column w; w; and the part of it that evaluating the rates gives."""
+    """Atoms that map SymPy symbols to entries of the column w; w itself; the part of w that rate evaluations return."""
     nq, nu, nc, n_p = system.nq, system.nu, system.nc, len(system.parameters)
     sizes = np.cumsum([0, 1, nq, nu, n_p, nq, nu, 1, nc])
     w = ca.SX.sym("w", int(sizes[-1]))

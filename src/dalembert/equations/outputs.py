@@ -1,7 +1,7 @@
-"""What can be read of a motion by name: outputs, motion of points and joints, efforts of force elements.
+"""Quantities of a motion that are read by name: outputs, motion of points and joints, efforts of force elements.
 
-Each group is one function of (x, u', la). That of the outputs is made at once, so that `compile` sees what is wrong
-with them; the others are made when first asked for.
+Each group is one function of (x, u', la). The function of the outputs is made at once, so that `compile` finds their
+faults. The others are made when first asked for.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def derive_outputs(derivation: Derivation, mechanics: Mechanics) -> tuple[tuple[
 
 
 def check_outputs(statement: Statement, kept: Sequence[str]) -> list[str]:
-    """Faults of outputs that contain the multiplier of a constraint that is not among those `kept`."""
+    """Faults of outputs with the multiplier of a constraint that is not `kept`, as the coordinates satisfy it."""
     known = {*kept}
     gone = {sp.Symbol(c.name) for c in statement.constraints if c.name not in known}
     return [
@@ -88,7 +88,7 @@ def _quantities(group: str, entries: Sequence[Named]) -> Iterator[Quantity]:
 
 
 def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
-    """What `Model.output` stated; the symbol of a constraint's name stands for its multiplier."""
+    """The outputs stated by `Model.output`. The symbol of a constraint's name stands for its multiplier."""
     st, s = derivation.statement, derivation.kinematics.symbols
     if not st.outputs:
         return []
@@ -144,7 +144,7 @@ def _of_joint(d: Derivation, joint: Joint) -> Iterator[Named]:
 
 
 def _of_element(d: Derivation, element: Element) -> Iterator[Named]:
-    """Force, length and power of what acts along a line; torque and power of what turns."""
+    """Force, length and power of an element along a line; torque and power of a torsional element."""
     if element.axis is None:
         yield Named(f"{element.name}.force", lambda: d.low(element.effort))
         yield Named(f"{element.name}.length", lambda: _length(d, element)[0])
@@ -162,7 +162,7 @@ def _length(d: Derivation, element: Element) -> tuple[ca.SX, ca.SX]:
 
 
 def _power(force: ca.SX, rate: ca.SX) -> ca.SX:
-    """Power of a force along a line; none where there is no force, even if the ends meet and have no line."""
+    """Power of a force along a line; zero without a force, even if the ends meet and there is no line."""
     return ca.if_else(force == 0, 0, force * rate)
 
 

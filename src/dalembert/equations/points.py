@@ -1,4 +1,4 @@
-"""How points move: positions and velocities of particles, bodies and markers on them, those of many points at once."""
+"""Motion of points: positions and velocities of particles, bodies and their markers, many points at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph expressions at a few random points: what holds there, to rounding, is taken to hold everywhere."""
+"""Graph expressions at a few random points. A relation that holds there, to rounding, is taken to hold everywhere."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
 
 
 def cancelling(probe: Probe, terms: ca.SX) -> np.ndarray:
-    """Which rows of `terms` (n, m) add up to zero, to rounding beside the terms, whatever their units are, (n,)."""
+    """Mask of the rows of `terms` (n, m) that sum to zero, (n,), up to the rounding of the terms, in any units."""
     return cancel(terms.sparsity().row(), probe(terms.nz[:]), terms.shape[0])
 
 
 def cancel(rows: Sequence[int] | np.ndarray, terms: np.ndarray, n: int) -> np.ndarray:
-    """Which of n rows the terms (3, m), which belong to `rows` (m,), add up to zero, (n,)."""
+    """Mask of the n rows whose terms sum to zero, (n,). The terms (3, m) belong to `rows` (m,)."""
     where = np.asarray(rows, dtype=int)
     sums, sizes = (np.array([np.bincount(where, row, n) for row in some]) for some in (terms, np.abs(terms)))
     return np.isfinite(sums).all(axis=0) & (np.abs(sums) <= CANCELLED * sizes).all(axis=0)

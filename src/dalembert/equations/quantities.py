@@ -1,4 +1,4 @@
-"""`Quantity`: a name under which something can be read along a motion, and where it is found."""
+"""`Quantity`: a name for values along a motion, and their place in a kernel's output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import prod
 
 from dalembert.dataclass import dataclass
 
-STATED = "outputs"  # the group of what `Model.output` named
+STATED = "outputs"  # the group of the outputs stated by `Model.output`
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rotations of many bodies at once: what CasADi computes of one is mapped over the columns of a matrix."""
+"""Rotations of many bodies at once: CasADi's functions of one are mapped over the columns of a matrix."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from dalembert.model.time_symbols import is_undefined_function
 class KindRows:
     """Rows that were derived by kind: which of all constraints they are, and phi, G, psi, A and b of them.
 
-    Those at position level come first, and only they have phi and G.
+    Rows at position level come first, and only they have phi and G.
     """
 
     rows: np.ndarray  # (n,)
@@ -50,11 +50,11 @@ class KindRows:
 
     @property
     def stated(self) -> ca.SX:
-        """What must vanish, (n, 1): phi of position rows, psi of the others."""
+        """Residuals as stated, (n, 1): phi of position rows, psi of the others."""
         return ca.vertcat(self.phi, self.psi[self.phi.shape[0] :])
 
     def join(self, rest: Constraints, kept: Sequence[int]) -> Constraints:
-        """These rows and the rest of those that are `kept`, in the order of all of them."""
+        """These rows and the other `kept` ones, in the order of all constraints."""
         own = np.searchsorted(kept, self.rows)
 
         def joined(some: ca.SX, other: ca.SX) -> ca.SX:
@@ -79,7 +79,7 @@ class Filled(NamedTuple):
 
 
 class KindKey(NamedTuple):
-    """What makes rows one kind: the label of the template, which of its expressions they are, which numbers vary."""
+    """Key of a kind of rows: label of the template, indices of its expressions, and which numbers vary in time."""
 
     label: str
     indices: tuple[int, ...]
@@ -87,7 +87,7 @@ class KindKey(NamedTuple):
 
 
 def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Probe) -> KindRows | None:
-    """What can be derived by kind of the constraints `stated`, sorted by level; None if nothing can."""
+    """The rows of the constraints `stated` that can be derived by kind, sorted by level; None if there are none."""
     joints = _joints(stated)
     if not joints:
         return None
@@ -132,7 +132,7 @@ def _level(template: Template) -> Level:
 
 
 class Slots(NamedTuple):
-    """Which arguments of a template are the coordinates of its bodies, their angular velocities, and other numbers."""
+    """Roles of the arguments of a template: coordinates of bodies, angular velocities, other numbers."""
 
     bodies: list[list[int | sp.Expr]]  # the index of an argument, or a number that is part of the kind
     turning: list[list[int | sp.Expr]]
@@ -178,14 +178,14 @@ STILL, IN_TIME, WITH_MOTION = "still", "in time", "with the motion"
 
 
 class NumberVariation:
-    """Tells whether expressions stay what they are, vary in time, or vary with the motion; each object is read once."""
+    """Decides whether expressions are constant, vary in time, or vary with the motion. Each object is read once."""
 
     def __init__(self, statement: Statement) -> None:
         self._time, self._parameters = statement.time, statement.parameters.keys()
-        self._known: dict[int, str] = {}  # of what the statement keeps alive
+        self._known: dict[int, str] = {}  # by identity of expressions that the statement keeps alive
 
     def of(self, value: sp.Expr) -> str:
-        """How an expression varies."""
+        """Variation of an expression: constant, with time, or with the motion."""
         if value.is_Number:
             return STILL
         found = self._known.get(id(value))
@@ -245,7 +245,7 @@ def _gathered(column: ca.SX, places: np.ndarray) -> ca.SX:
 
 
 class Entries(NamedTuple):
-    """Where a matrix of the rows of a joint has nonzeros, by columns, and in `gradients` the function that gives them.
+    """Nonzeros of a matrix of the rows of a joint, by columns, and the `function` that gives them.
 
     `rows` are those of a joint, `columns` the variables of its bodies.
     """

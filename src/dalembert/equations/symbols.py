@@ -1,6 +1,6 @@
 """The graph variables of a system and total derivatives along its motion.
 
-Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivative.
+Notation as in `docs/theory/notation.md`: q' = C(q,t) u + D(q,t). A dot is a total time derivative.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Symbols:
 
     @property
     def x(self) -> ca.SX:
-        """What every kernel reads: (t, q, u, p) in one column."""
+        """Input of every kernel: (t, q, u, p) in one column."""
         return ca.vertcat(self.t, self.q, self.u, self.p)
 
 
 def atoms_of(statement: Statement, s: Symbols) -> Atoms:
-    """What each SymPy symbol stands for, with coordinate rates left free."""
+    """Graph variables of the SymPy symbols. Coordinate rates are free variables."""
     atoms = Atoms(statement.time)
     atoms.add([statement.time], s.t)
     atoms.add(statement.coordinates, s.q, s.qd)
@@ -81,7 +81,7 @@ class Kinematics:
         return self.D.nnz() == 0 and is_identity(self.C)
 
     def rate(self, expression: ca.SX) -> ca.SX:
-        """Total derivative of an expression in (q, u, t) with the speeds held: what is left of it when u' = 0."""
+        """Total derivative of an expression in (q, u, t) with the speeds held constant, u' = 0."""
         s = self.symbols
         return ca.jtimes(expression, s.q, self.qdot) + ca.jtimes(expression, s.t, ca.SX(1))
 
@@ -96,7 +96,7 @@ class Kinematics:
         return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)
 
     def atoms(self, statement: Statement) -> Atoms:
-        """What each SymPy symbol stands for: coordinate rates are C u + D, and second rates their derivative."""
+        """Graphs of the SymPy symbols. Coordinate rates are C u + D; second rates are their total derivative."""
         s, atoms = self.symbols, Atoms(statement.time)
         atoms.add([statement.time], s.t)
         atoms.add(statement.coordinates, s.q, self.qdot, lambda: self.total_rate(self.qdot))
@@ -119,7 +119,7 @@ def kinematics_of(statement: Statement, s: Symbols) -> Kinematics:
 
 
 def explicit_kinematics(statement: Statement, low: Lowering, s: Symbols) -> Kinematics | None:
-    """Kinematics from equations that say what each rate is, linear in u; None if one of them says anything else."""
+    """Kinematics from equations that give each rate explicitly, linear in u; None if an equation has another form."""
     rates: dict[sp.Basic, sp.Expr] = {}
     for equation in statement.kinematics:
         if not isinstance(equation, Instance) or equation.template is not DIFFERENCE:

@@ -33,8 +33,8 @@ Bounds = Mapping[Any, tuple[float, float]]
 class System(Evaluations):
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
-    What it consists of and the sizes `nq`, `nu`, `nc` are in `SystemFacts`, its quantities at arrays in `Evaluations`;
-    here are the verbs of the later stages.
+    Its contents and the sizes `nq`, `nu`, `nc` are in `SystemFacts`, its quantities at arrays in `Evaluations`. This
+    class adds the verbs of the later stages.
     """
 
     def __repr__(self) -> str:

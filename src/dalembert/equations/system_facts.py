@@ -1,4 +1,4 @@
-"""What a compiled system consists of: names, rows, sizes and functions; frozen and picklable."""
+"""Contents of a compiled system: names, rows, sizes and functions; frozen and picklable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LARGE_SYSTEM = 500  # speeds and constraints
 
 @dataclass(frozen=True)
 class Drawing:
-    """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
+    """Drawing data: names of points and bodies with a position, and polylines with their point counts."""
 
     points: tuple[str, ...]
     bodies: tuple[str, ...]
@@ -43,11 +43,11 @@ class Drawing:
 
 @dataclass(frozen=True, eq=False)
 class SystemFacts:
-    """What a system consists of, and what follows at once.
+    """Contents of a system, and facts that follow from them directly.
 
     Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
-    `rows` tell by which law each multiplier acts. `works` is True if something can change the energy,
-    `trivial_kinematics` if q' = u, in order. `functions` are what kernels compute, made of the `mechanics`.
+    `rows` hold the law of each multiplier. `works` is True if something can change the energy, `trivial_kinematics` if
+    q' = u, in order. `functions` are the functions of kernels, made of the `mechanics`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class SystemFacts:
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     followers: tuple[int, ...] = ()  # parameters in terms of others, as the function "followers" has them
-    kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
+    kernels: Kernels = field(init=False, repr=False)  # objects made from it, shared with equal unpickled systems
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", Kernels(self.functions))
@@ -106,12 +106,12 @@ class SystemFacts:
 
     @property
     def mechanics(self) -> Mechanics:
-        """The graphs of q', M, f, A, b and all that goes with them, of which every kernel is made."""
+        """The graphs of q', M, f, A, b and related quantities, from which all kernels are made."""
         return self.functions.mechanics
 
     @cached_property
     def ideal(self) -> bool:
-        """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
+        """True if every multiplier acts along A, known from the state, with no friction: r = A^T la + c."""
         return are_ideal(self.rows)
 
     @cached_property
@@ -177,12 +177,18 @@ class SystemFacts:
         return follow(self.functions["followers"], self.followers, self.parameters, before, values, changed)
 
     def parameter_direction(self, index: int, held: Collection[int]) -> ca.SX:
-        """How all parameters change with one, (np, 1), as a graph of the mechanics' p; `held` ones do not follow."""
+        """Direction of all parameters when one changes, (np, 1), as a graph of the mechanics' p.
+
+        Parameters in `held` do not follow it.
+        """
         function = self.functions["followers"] if self.followers else None
         return parameter_direction(self.mechanics, function, self.followers, index, held)
 
     def parameter_directions(self, p: np.ndarray, columns: Sequence[int]) -> np.ndarray:
-        """How all parameters change with each of `columns`, (np, k), which do not follow; negative ones: none does."""
+        """Directions of all parameters when one of `columns` changes, (np, k); zero for a negative column.
+
+        The parameters in `columns` do not follow each other.
+        """
         found = np.zeros((len(p), len(columns)))
         for k, index in enumerate(columns):
             if index >= 0 and not self.followers:
@@ -214,13 +220,13 @@ class SystemFacts:
 
     @cached_property
     def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
-        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
+        """Quantities that can be read by name besides the variables, each with the component meant (None: all)."""
         parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
         return {**parts, **{q.name: (q, None) for q in self.quantities}}
 
     @property
     def outputs(self) -> tuple[Quantity, ...]:
-        """What `Model.output` named."""
+        """The outputs stated by `Model.output`."""
         return tuple(q for q in self.quantities if q.group == STATED)
 
     # -- kernels ---------------------------------------------------------------------------------------------------
@@ -230,35 +236,35 @@ class SystemFacts:
         return self.kernels.kernel(name)
 
     def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
-        """The machine code of a function made from this system by a later stage, kept here under `name`.
+        """Machine code of a function that a later stage makes from this system, cached under `name`.
 
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """
         return self.kernels.compiled(name, build)
 
     def passing_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
-        """As `derived_kernel`, for a function made of an expression that a caller gave; None if `build` returns none.
+        """Like `derived_kernel`, for an expression of the caller; None if `build` returns none.
 
         Only some of them stay here. Hold the kernel as long as its address is in use.
         """
         return self.kernels.compiled_lately(name, build)
 
     def known_kernel(self, name: str) -> Kernel | None:
-        """What `passing_kernel` made under `name` not long ago; None if nobody had it compiled."""
+        """The kernel that `passing_kernel` made under `name`; None if it was not made or is no longer cached."""
         return self.kernels.lately_known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Kernel | None:
-        """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
+        """Like `derived_kernel`, for a function that may be left out, as too long or without effect; then None."""
         return self.kernels.compiled(name, build, use)
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What a later stage makes from the content of this system, made once; it must not refer to the system."""
+        """The cached result of `make`, which a later stage calls once. It must not refer to the system."""
         return self.kernels.kept(key, make)
 
     # -- pickling --------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the statement: deep expressions do not pickle."""
+        """All fields but the statement: deep expressions cannot be pickled."""
         apart = ("functions", "statement", "kernels")
         facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         return {**facts, "kernels": self.kernels.packed(facts)}

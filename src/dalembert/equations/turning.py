@@ -1,4 +1,4 @@
-"""How bodies turn: their rotation matrices and angular velocities, those of many bodies all at once."""
+"""Attitudes: rotation matrices and angular velocities of bodies, many bodies at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOGETHER = frozenset({Attitude.ANGLE, Attitude.QUATERNION})
 
 
 class ColumnsByBody:
-    """A column (m, 1) for each of some bodies, all of them in one matrix (m, n); bodies are told apart by identity."""
+    """A column (m, 1) for each of some bodies, all in one matrix (m, n). Bodies are compared by identity."""
 
     def __init__(self, height: int) -> None:
         self._height = height
@@ -104,7 +104,7 @@ class Turning:
     # -- by kind of rotation -----------------------------------------------------------------------------------------
 
     def _find(self, known: ColumnsByBody, wanted: Sequence[Body], add: Callable[[list[Body]], None]) -> None:
-        """Have columns of the bodies wanted; bodies of a kind are found together, as soon as one of them is wanted."""
+        """Compute columns of the requested bodies; bodies of a kind are computed together, at the first request."""
         missing = {id(body): body for body in wanted if body not in known}
         if missing:
             kinds = {body.attitude for body in missing.values()} & TOGETHER

@@ -1,4 +1,4 @@
-"""What joints exert on their second bodies, by the multipliers of their rows."""
+"""Wrenches of joints on their second bodies, from the multipliers of their rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dalembert.equations.derive import Derivation
 from dalembert.equations.functions import function_of
 from dalembert.equations.laws import Row
 
-STATED = frozenset({"point on surface"})  # kinds of joints whose forces follow from what the user wrote
+STATED = frozenset({"point on surface"})  # kinds of joints whose forces follow from the user's expressions
 
 
 def derive_wrenches(

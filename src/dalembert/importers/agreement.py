@@ -1,7 +1,7 @@
-"""What of a SymPy model follows from the rest of it, found at random states of the graph.
+"""Redundant parts of a SymPy model: expressions that follow from others, found at random states of the graph.
 
-Velocities are what counts in Kane's method; positions are used only where their rates agree with them. Velocity
-constraints often repeat holonomic ones differentiated; what is implied need not be stated twice.
+Kane's method is based on velocities. Positions are used only where their rates agree with the velocities. Velocity
+constraints often repeat the derivatives of holonomic ones; implied constraints are not stated twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Agreement:
     def implied(
         self, position: Sequence[sp.Expr], velocity: Sequence[sp.Expr], acceleration: Sequence[sp.Expr]
     ) -> tuple[list[bool], list[bool]]:
-        """Which velocity constraints follow from the position ones, and which acceleration constraints from both."""
+        """Masks of velocity constraints implied by position ones, and of acceleration constraints implied by both."""
         k, s = self._kinematics, self._kinematics.symbols
         known = [k.rate(self._low(e)) for e in position]
         given = [self._low(e) for e in velocity]
@@ -57,7 +57,7 @@ class Agreement:
         return slow, fast
 
     def _follow(self, known: list[ca.SX], given: list[ca.SX], variables: ca.SX) -> list[bool]:
-        """Which of the `given` residuals combine from `known` ones and from those before, in value and gradient."""
+        """Mask of the `given` residuals that are combinations of `known` and earlier ones, in value and gradient."""
         if not known or not given:
             return [False] * len(given)
         residuals = ca.vertcat(*known, *given)

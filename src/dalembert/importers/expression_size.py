@@ -1,4 +1,4 @@
-"""How large an expression is before it is built: operations written out, and operations within each other."""
+"""Size of an expression before it is built: operations written out, and depth of nesting."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ RESERVED = frozenset({*FUNCTIONS, RATE, *CONSTANTS, "t"})
 LONGEST_EXPRESSION = 20_000  # characters
 LARGEST_EXPONENT = 1000
 LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
-LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times that for the second one
+LARGEST_DERIVED = 400  # operations of the argument of `diff`, and ten times that for the second one
 COMPARED_ARGUMENTS = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
-SIMPLIFIED = 50  # operations of what SymPy is asked to simplify: its time may grow exponentially with them
+SIMPLIFIED = 50  # operations that SymPy is asked to simplify: its time may grow exponentially with them
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
@@ -43,7 +43,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 
 
 class ExpressionText:
-    """Reads expressions of `symbols`, by name; what cannot be read is told to `fault` and replaced by a dummy.
+    """Reader of expressions of `symbols`, by name. Faults go to `fault`; faulty expressions become dummies.
 
     `definitions` are texts that stand for themselves by name; they are read when first met.
     """
@@ -69,7 +69,7 @@ class ExpressionText:
         text = " ".join(value.split())
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what Python would only warn of is refused here
+                warnings.simplefilter("ignore")  # warnings of Python are refused here
                 tree = ast.parse(text, mode="eval")
             size = self._size(tree.body)
             if size.depth > LARGEST.depth:
@@ -90,7 +90,7 @@ class ExpressionText:
             return self._refuse(f"{where}: `{brief(text)}` cannot be read: {brief(str(error))}")
 
     def read_definitions(self) -> None:
-        """Read what no expression asked for, so that its faults are told as well."""
+        """Read the definitions that no expression has used, to find their faults as well."""
         for name in [*self._definitions]:
             self._named(name, "", name)
 

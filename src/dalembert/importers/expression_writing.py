@@ -15,7 +15,7 @@ from dalembert.model.tables import Table
 
 
 class ExpressionWriter(StrPrinter):
-    """Writes expressions of time `t` for a model called `name`; raises `ModelError` for what a file cannot hold."""
+    """Writer of expressions of time `t` for a model called `name`. Raises `ModelError` for those no file can hold."""
 
     def __init__(self, name: str, time: sp.Symbol) -> None:
         super().__init__({"order": None, "full_prec": False})
@@ -62,7 +62,7 @@ class ExpressionWriter(StrPrinter):
         return repr(float(e))
 
     def emptyPrinter(self, expr: Any) -> str:
-        """What SymPy has no printer for."""
+        """Refuse an expression for which SymPy has no printer."""
         raise self._refuse(expr)
 
     def _print_Exp1(self, _: sp.Expr) -> str:

@@ -1,4 +1,4 @@
-"""Where things stand in a TOML text, which its parser does not tell: lines and columns of tables and keys."""
+"""Positions in a TOML text, which its parser does not give: lines and columns of tables and keys."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Positions:
 
 
 class _Open:
-    """Whether a value goes on in the next line: a string of several lines, or a bracket that is not closed."""
+    """True if a value continues on the next line: a string of several lines, or an open bracket."""
 
     def __init__(self) -> None:
         self._quote, self._depth = "", 0

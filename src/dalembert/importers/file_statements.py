@@ -1,4 +1,4 @@
-"""A model file on its way into a model: a table becomes what its verb says in Python; faults add up until the end."""
+"""Statements of a model file: each table calls its verb as in Python. Faults are collected until the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ManyFaultsError(Exception):
 
 
 class Statements:
-    """States what the tables of a file say; `faults` is what is wrong with them."""
+    """Builds a model from the tables of a file; `faults` collects the messages."""
 
     def __init__(self, file: Tables, stem: str, faults: list[str]) -> None:
         self.file, self.faults = file, faults
@@ -52,14 +52,14 @@ class Statements:
             known.update({n: None for n in names if isinstance(n, str)})
 
     def fault(self, message: str) -> None:
-        """Note what is wrong."""
+        """Note a fault."""
         if message not in self.faults:
             self.faults.append(printable(message))
         if len(self.faults) >= MOST_FAULTS:
             raise ManyFaultsError(self.faults)
 
     def state_all(self) -> None:
-        """Everything that makes the model, symbols first."""
+        """State the whole model, symbols first."""
         for entry in self._complete("tables"):
             self._tabulate(entry)
         self._declare()
@@ -172,7 +172,7 @@ class Statements:
         self.values.text.symbols.update({spelt(name): f for name, f in self.functions().items()})
 
     def _learn_multipliers(self) -> None:
-        """Make the names of constraints known to expressions: there they stand for their multipliers."""
+        """Make the names of constraints known to expressions, as symbols of their multipliers."""
         known = self.values.text.symbols
         names = [c.name for c in self.model.statement.constraints if c.name.isidentifier() and c.name not in known]
         known.update({name: sp.Symbol(name) for name in names})
@@ -180,13 +180,13 @@ class Statements:
     # -- statements ------------------------------------------------------------------------------------------------
 
     def _state(self, kind: str, entry: Entry) -> None:
-        """Say one entry with its verb, and keep what comes back under its name."""
+        """Call the verb of one entry, and keep the result under its name."""
         name = entry.values.get("name")
         if kind in ("bodies", "particles", "beams", "quaternions") and not self.values.fits(name, entry.where):
             return
         arguments = {key: self._argument(key, v, entry) for key, v in entry.values.items()}
         if any(v is None for v in arguments.values()):
-            return  # what it refers to was told to be wrong
+            return  # the fault of the object referred to was reported before
         speaker = getattr(self.model, kind) if kind in GROUPS else self.model
         result = getattr(speaker, entry.verb)(**arguments)
         known = {
@@ -253,7 +253,7 @@ class Statements:
     # -- the run ---------------------------------------------------------------------------------------------------
 
     def start(self, key: str) -> dict[str, float]:
-        """Initial values by name; what `System.initial` knows beyond symbols and constraints is left to it."""
+        """Initial values by name. Names that are no symbols or constraints are left to `System.initial`."""
         where = self.file.positions.table("initial").value(key)
         values = _flat(read_table(self.file.tables["initial"].get(key, {}), where, self.fault))
         s = self.model.statement

@@ -24,7 +24,7 @@ SECTION = ("beam", "at")
 
 
 class FileValues:
-    """Reads values for one model; what was stated before is known by its name.
+    """Reader of values for one model; it knows the objects stated before by name.
 
     `points`, `joints`, `beams` and `quaternions` hold None for what is in the file but could not be stated: whoever
     refers to it is not to blame.
@@ -39,7 +39,7 @@ class FileValues:
         self.quaternions: dict[str, Any] = {}
 
     def fits(self, name: Any, where: Any) -> bool:
-        """Whether a name can stand in expressions."""
+        """True if a name can occur in expressions."""
         if isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and name not in RESERVED:
             return True
         self.fault(f"{where}: {brief(repr(name))} cannot be a name; use letters, digits and _, and no reserved word")

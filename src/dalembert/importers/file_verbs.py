@@ -31,7 +31,7 @@ VERBS: Mapping[str, str] = {  # lists by name and the verbs of the model behind 
     "outputs": "output",
     "lines": "line",
 }
-ORDER = (  # in which lists are read and written: what others refer to comes first
+ORDER = (  # order in which lists are read and written: referenced objects come first
     "tables", "quaternions", "beams", "bodies", "particles", "generalized_forces", "energy", "joints", "contacts",
     "elements", "forces", "torques", "matrices", "constraints", "conditions", "laws", "nonideal", "outputs", "lines",
 )  # fmt: skip

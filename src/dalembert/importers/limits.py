@@ -1,4 +1,4 @@
-"""Limits of model files: what is beyond them is refused at once, so that a file from anywhere can be checked safely.
+"""Limits of model files. Content beyond them is refused at once, so that files of any origin can be checked safely.
 
 They are far beyond what people write by hand; larger models are stated in Python.
 """
@@ -60,7 +60,7 @@ def _beginning(path: Path) -> bytes:
 
 
 class Value(NamedTuple):
-    """Something in a file, where it is and how deep."""
+    """A value in a file, with its place and its depth."""
 
     where: str
     content: Any
@@ -68,7 +68,7 @@ class Value(NamedTuple):
 
 
 def check_content(tables: Mapping[str, Any]) -> list[str]:
-    """Faults of the values of a file, whatever they mean: too many, too deep, too large, not to be printed."""
+    """Faults of the values of a file, of any meaning: too many, too deep, too large, not printable."""
     faults: list[str] = []
     for count, value in enumerate(_values(tables)):
         if count > MOST_VALUES:

@@ -35,7 +35,7 @@ KEYS = (*TOP, *TABLES, *ONE_OR_MORE, *LISTS)
 
 @dataclass(frozen=True)
 class Entry:
-    """One table of a list such as [[particles]]: where it stands, what it says by known keys, and its verb, if any."""
+    """One table of a list such as [[particles]]: its place, its values by known keys, and its verb, if any."""
 
     where: Where
     values: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Tables:
-    """A file in the shape it must have; what has another one is empty here and was told as a fault."""
+    """A file in the required shape. Parts of another shape are empty here and were reported as faults."""
 
     values: Mapping[str, Any]  # at the top of the file
     tables: Mapping[str, Mapping[str, Any]]
@@ -84,7 +84,7 @@ def read_table(value: Any, where: Where, fault: Fault, keys: tuple[str, ...] | N
 
 
 def check_keys(found: Iterable[str], known: Iterable[str], where: Where, fault: Fault, what: str = "") -> None:
-    """Tell which keys are not known in `what` (by default where they stand), and which is meant."""
+    """Report the keys not known in `what` (by default their place), with the closest known one."""
     for key in found:
         if key not in known:
             fault(f"{where.key(key).prefix}{UnknownNameError(key, known, what or where.text)}")

@@ -1,4 +1,4 @@
-"""`write_model`: a model as a TOML file, from what was said to it; `from_toml` reads it back."""
+"""`write_model`: a model as a TOML file, from its journal; `from_toml` reads it back."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Writing:
         return (s for s in self.sentences if not s.group and s.verb in verbs)
 
     def head(self) -> str:
-        """What stands before all tables: the name and the symbols."""
+        """Text before all tables: name, symbols, kinematics, gravity and unknowns."""
         names = {kind: [f.func.__name__ for s in self.of(kind) for f in s.result] for kind in _SYMBOLS}
         more = {"kinematics": self._equations(), "gravity": self._value(self.model.statement.gravity)}
         if not any(self.of("gravity")):
@@ -102,7 +102,7 @@ class _Writing:
                     yield f"[[{name}]]\n" + pairs_text(self._arguments(sentence))
 
     def _arguments(self, sentence: Sentence) -> dict[str, Any]:
-        """What a file says of a sentence, the name first."""
+        """Arguments of a sentence as values for a file, the name first."""
         if sentence.verb == "generalized_force":
             return self._value(_bound(self.model, sentence)["forces"])
         kind = {KIND: sentence.verb} if sentence.group else {}
@@ -136,7 +136,7 @@ class _Writing:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _value(self, value: Any) -> Any:
-        """Anything a verb takes, as a file says it."""
+        """An argument of a verb, as a value for a file."""
         if isinstance(value, bool | str):
             return value
         if isinstance(value, Point):
@@ -180,7 +180,7 @@ _SYMBOLS = ("coordinates", "speeds", "unknowns")
 
 
 def _bound(model: Model, sentence: Sentence) -> dict[str, Any]:
-    """What a verb was given, by name."""
+    """Arguments of a verb, by the names of its parameters."""
     speaker = getattr(model, sentence.group) if sentence.group else model
     signature = inspect.signature(getattr(speaker, sentence.verb))
     return dict(signature.bind(*sentence.arguments, **sentence.options).arguments)

@@ -1,6 +1,6 @@
-"""What the objects of `sympy.physics.mechanics` were made from; nothing here forms an equation of motion.
+"""Ingredients of objects of `sympy.physics.mechanics`: bodies, loads, constraints. No equation of motion is formed.
 
-Everything that depends on how SymPy spells its attributes, some of them private, stands in this module.
+All code that depends on SymPy's names of attributes, some of them private, is in this module.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Load = tuple[Point | ReferenceFrame, Vector]
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What a SymPy object says. Constraints are lists of (name, expression that is zero)."""
+    """Ingredients of a SymPy object. Constraints are lists of (name, expression that is zero)."""
 
     frame: ReferenceFrame | None
     coordinates: list[sp.Expr]

@@ -1,4 +1,4 @@
-"""What the bodies of SymPy's joint models look like: a line through the points at which joints hold them."""
+"""Drawing of the bodies of SymPy's joint models: a line through the points at which joints hold them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def joint_points(joints: Iterable[Any]) -> list[tuple[Any, list[Point]]]:
 def place_links(
     geometry: Geometry, links: Iterable[tuple[Any, list[Point]]], origin: Point
 ) -> Iterator[tuple[Any, list[Components]]]:
-    """Bodies with the places of their points, measured from `origin`; those that are nowhere, or in one place, not."""
+    """Bodies with the places of their points, from `origin`. Bodies without places, or with one only, are left out."""
     for body, points in links:
         places = [geometry.position(point, origin) for point in points]
         found = [place for place in dict.fromkeys(places) if place is not None]

@@ -1,6 +1,6 @@
 """`from_sympy`: a `Model` from an object of `sympy.physics.mechanics`, without SymPy's derivation.
 
-What counts are the velocities that SymPy's points and frames carry, as in Kane's method; they enter the graph as they
+The model is based on the velocities of SymPy's points and frames, as in Kane's method. They enter the graph as they
 stand, and all derivatives are taken there.
 """
 
@@ -53,7 +53,7 @@ def from_sympy(
 
 
 class _Import:
-    """One import, step by step; `model` is what comes out."""
+    """One import, step by step; `model` is the result."""
 
     def __init__(self, reading: SympyReading, parameters: Mapping[Any, Any], origin: Point | None, name: str) -> None:
         self.reading, self.model = reading, Model(name)
@@ -75,7 +75,7 @@ class _Import:
     # -- symbols ---------------------------------------------------------------------------------------------------
 
     def _declare_state(self) -> None:
-        """Coordinates and speeds; speeds in excess get their integrals for coordinates, as wheels may turn freely."""
+        """Declare coordinates and speeds. Excess speeds get their integrals as coordinates, as for free wheels."""
         r, t = self.reading, self.model.t
         used = {node for e in r.kinematics for node in nodes(e)}
         free = [u for u in r.speeds if u not in used]
@@ -134,7 +134,7 @@ class _Import:
         yield "the potential energy", [r.potential]
 
     def _with_known_inertia(self, m: Moving) -> Moving:
-        """A body that turns about one axis only needs its moment about that; unknown other entries are left out."""
+        """A body that turns about one axis, with its moment about that axis only; unknown entries are left out."""
         k = m.axis
         if m.inertia is None or k is None:
             return m
@@ -184,7 +184,7 @@ class _Import:
             return None
 
     def _best(self, places: list[list[Components | None]]) -> list[Components | None]:
-        """The positions that agree with the velocities, from the point from which most do; its links are kept."""
+        """Positions from the point for which most agree with the velocities, with their links."""
         checked = [
             [p if p and self._moves(p, m.velocity) else None for p, m in zip(positions, self.moving, strict=True)]
             for positions in places

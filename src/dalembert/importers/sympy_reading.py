@@ -29,7 +29,7 @@ class Load:
 
 @dataclass(frozen=True)
 class SympyReading:
-    """Everything that a model is made from; constraints are lists of (name, expression that is zero)."""
+    """The contents of a model read from SymPy. Constraints are lists of (name, expression that is zero)."""
 
     geometry: Geometry
     coordinates: list[sp.Expr]
@@ -47,7 +47,7 @@ class SympyReading:
 
 
 def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) -> SympyReading:
-    """What the ingredients say; raises `ModelError` with all faults."""
+    """Read motion, loads, constraints and energies from the ingredients. Raises `ModelError` with all faults."""
     faults: list[str] = []
     replaced = _replacement(source, specified, faults)
     if faults:
@@ -97,7 +97,7 @@ def _replacement(source: Ingredients, specified: Mapping[Any, Any], faults: list
 
 
 def _bodies(source: Ingredients, geometry: Geometry, faults: list[str]) -> list[Moving]:
-    """Everything that moves; what rests, like the ground, plays no part."""
+    """The bodies that move. Bodies at rest, like the ground, are left out."""
     moving = []
     for k, body in enumerate(source.bodies):
         if not isinstance(body, RigidBody | Particle):

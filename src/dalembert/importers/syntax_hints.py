@@ -1,4 +1,4 @@
-"""What to write instead, for the slips by which a file is no TOML, or a text no expression."""
+"""Hints for syntax errors: the corrected form for common slips in TOML files and expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 _LONGEST = 500  # characters of a line that is looked at: patterns could take long for more
 _ARITHMETIC = re.compile(r"[\w.+*/() -]+\Z")
 
-_BY_ERROR = (  # what the parser says, and what to do
+_BY_ERROR = (  # messages of the parser, and the remedy for each
     ("Cannot overwrite a value", "this key is given twice in its table; remove one of them"),
     ("twice", "put all its lines under one heading; another entry of a list has a heading in double brackets"),
     ("Unclosed array", 'a list has commas between its entries and ends with a bracket: ["x", "y"]'),
@@ -24,7 +24,7 @@ _BY_ERROR = (  # what the parser says, and what to do
     ("Illegal character '\\n'", "a text ends in the line in which it begins; close the quotes"),
     ("Unescaped '\\' in a string", "write \\\\ for a backslash in a text"),
 )
-_BY_VALUE: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (  # patterns of what stands behind the =
+_BY_VALUE: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (  # patterns of the text after the =
     (r"True|False", lambda m, key: f"write {key} = {m[0].lower()}"),
     (r"([-+\d.eE]+)\s*(deg|degrees|°)", lambda m, key: f'write {key} = "{m[1]}*deg"'),
     (r"([-+]?)(\.\d\S*)", lambda m, key: f"a number has a digit before its point: write {key} = {m[1]}0{m[2]}"),

@@ -1,4 +1,4 @@
-"""Which values can be chosen together: the best-conditioned independent coordinates and speeds of a state."""
+"""Independent variables: the best-conditioned coordinates and speeds that can be chosen together in a state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _free(A: np.ndarray, n: int) -> np.ndarray:
 
 
 def _decisive(rows: np.ndarray, free: np.ndarray) -> list[int]:
-    """Rows that tell the free directions apart best, by QR with pivoting; every row counts by its direction only."""
+    """Rows that best distinguish the free directions, by QR with pivoting. Only the directions of rows count."""
     count = free.shape[1]
     if not count:
         return []

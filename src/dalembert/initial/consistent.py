@@ -1,4 +1,4 @@
-"""`find_state`: a consistent state from what is known of it, or every branch of it."""
+"""`find_state`: a consistent state from given values and a guess, or every branch of it."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ SHORTEST_STEP = 1e-9  # part of the way below which a step is none: the branch e
 
 
 def follow(state: State, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
-    """The states of one branch at successive `values` of what `key` names, each found from the one before.
+    """States of one branch at successive `values` of `key`, each found from the one before.
 
     Between two values the step is refined until the solution lies where the branch leads, so that it does not jump to
-    another branch. What is not followed stays nearest to the state before; `hold` names what stays as it is.
+    another branch. Other values stay nearest to the state before; `hold` names values that stay as they are.
     """
     name = "t" if key_name(key) == "t" else key_name(key)
     asked = [finite_number(value, f"value of `{name}` to follow") for value in values]
@@ -101,7 +101,7 @@ def _reach(state: State, name: str, start: float, end: float, hold: Any) -> Stat
 
 
 def _step_along(state: State, name: str, span: tuple[float, float], hold: Any, *, tiny: bool) -> State | None:
-    """The state at the end of a step if it lies where the branch leads; None if not."""
+    """The state at the end of a step if it continues the branch; else None."""
     at, value = span
     small = PROBE * (value - at)
     if abs(small) < 1e-9 * max(1.0, abs(at)):

@@ -1,9 +1,9 @@
 """Constraints that hold only where their gradient vanishes, such as y^2 = 0: no reaction can enforce them.
 
-What such a row asks for is clear, y = 0, but A u' = b and A^T la are both zero there: nothing keeps the state on it.
-Newton's method tells it from a row that is singular in one position only, such as x y = 0 at the origin: from a point
-beside the state it halves the distance at best to a multiple root, its gradient dwindling, and finds a point with a
-gradient of ordinary size otherwise.
+The meaning of such a row is clear, y = 0, but A and A^T la are both zero there: no reaction keeps the state on it.
+Newton's method distinguishes it from a row that is singular in one position only, such as x y = 0 at the origin: from a
+point near the state it at best halves the distance to a multiple root, with a vanishing gradient, and otherwise finds a
+point with a gradient of ordinary size.
 
 Two kinds are not counted. A row that the others imply anyway does no harm. One that holds in a single point, such as
 the closure of a linkage stretched to its full length, is stated well: its position is singular, and the certificate
@@ -101,7 +101,7 @@ def degenerate_rows(
 
 
 def _any_faint(system: System, x: np.ndarray) -> bool:
-    """Whether the gradient of a row of a large system is small beside what it is nearby.
+    """True if the gradient of a row of a large system is small relative to that nearby.
 
     x = (t, q, u, p, sizes of q and u).
     """
@@ -115,7 +115,9 @@ def _any_faint(system: System, x: np.ndarray) -> bool:
 
 
 def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) -> bool:
-    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own.
+    """True if the gradient of a row fades, as for `faintest_kernel`, from values at two points.
+
+    For many rows a kernel is not worth compiling.
 
     `units` (size,) are the sizes of the variables of the level.
     """
@@ -128,7 +130,7 @@ def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) ->
 
 
 def faintest_kernel(system: System) -> Kernel | None:
-    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant.
+    """Kernel of (|G| / |G nearby|)^2 of the rows, small where a row needs a closer look; None if all are constant.
 
     A function of x = (t, q, u, p) and the sizes of q and u.
     """
@@ -145,7 +147,7 @@ def check_degeneracy(
 
 
 def describe(names: Sequence[str]) -> str:
-    """What is wrong with these rows, and what to do."""
+    """Message for degenerate rows of these names: the fault and the remedy."""
     which, alone = ", ".join(f"`{name}`" for name in names), len(names) == 1
     vanish = "its gradient vanishes wherever it holds" if alone else "their gradients vanish wherever they hold"
     return (
@@ -155,7 +157,7 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """(|G| / |G beside the state|)^2 of the rows as a function of x and the sizes of q and u, by which all is measured.
+    """(|G| / |G nearby|)^2 of the rows as a function of x and of the sizes of q and u, which scale all gradients.
 
     None if all gradients are constant.
     """
@@ -196,7 +198,7 @@ def _directions(size: int) -> np.ndarray:
 
 
 def _is_multiple(surface: Surface, starts: np.ndarray, row: int) -> bool:
-    """Whether a row is a multiple root on a whole surface: Newton's method goes along one normal from everywhere."""
+    """True if a row is a multiple root on a whole surface: from everywhere, Newton's method follows one normal."""
     ends = [_dwindling_end(surface, z, row) for z in starts]
     ways = np.array([z - end for z, end in zip(starts, ends, strict=True) if end is not None])
     if len(ways) < len(starts):
@@ -206,7 +208,7 @@ def _is_multiple(surface: Surface, starts: np.ndarray, row: int) -> bool:
 
 
 def _dwindling_end(surface: Surface, z: np.ndarray, row: int) -> np.ndarray | None:
-    """Where Newton's method, from z onto one row alone, has lost its gradient; None if that does not happen."""
+    """Point at which Newton's method, from z onto one row alone, has lost its gradient; None if it does not."""
     values, gradients = surface.at(z)
     began = float(np.linalg.norm(gradients[row]))
     for _ in range(MULTIPLE_ROOT_ITERATIONS):

@@ -63,7 +63,7 @@ class Scaled:
 
     @cached_property
     def massless(self) -> np.ndarray:
-        """Motions left free by A that carry no positive kinetic energy, a row each, (n, nu), in stated speeds."""
+        """Motions that A leaves free and that carry no kinetic energy, a row each, (n, nu), in stated speeds."""
         values, vectors = np.linalg.eigh(self.free.T @ self.M @ self.free)
         return (self.back @ self.free @ vectors[:, values < MASSLESS]).T
 
@@ -155,7 +155,7 @@ def sparse_basis(vectors: np.ndarray) -> np.ndarray:
 
 
 def _speed_sizes(M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """A size for each speed: that of unit energy, or for one without inertia that which meets its constraints."""
+    """Sizes of the speeds: of unit energy; of a speed without inertia, the size that satisfies its constraints."""
     diagonal = np.abs(np.diag(M))
     heavy = diagonal > 1e-24 * diagonal.max(initial=0.0)
     size = np.ones(len(M))

@@ -1,4 +1,4 @@
-"""`Diagnosis`: what the constraints of a system do in one state - freedom, rank, redundancy, conflict, uniqueness."""
+"""`Diagnosis`: freedom, rank, redundancy, conflict and uniqueness of the constraints of a system in one state."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Conflict:
 
     @property
     def residual(self) -> float:
-        """What was asked minus what is implied."""
+        """Difference `asked` - `implied`."""
         return self.asked - self.implied
 
     def __str__(self) -> str:
@@ -298,7 +298,7 @@ def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
 
 
 def sides_of(state: State, known: Mapping[str, np.ndarray], rows: np.ndarray) -> dict[str, np.ndarray]:
-    """What `rows` ask for at each level, besides what is `known` of them."""
+    """Right-hand sides of `rows` by level: position and velocity residuals, (n,) each, and those `known` already."""
     t, q, u, p = state.t, state.q, state.u, state.parameters
     sides = dict[str, np.ndarray]()
     for level, values in (

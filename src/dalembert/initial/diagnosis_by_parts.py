@@ -33,7 +33,7 @@ from dalembert.solve.decompositions import UNIT, rank_of
 from dalembert.solve.sparse_spectrum import smallest_values, vanishing_parts
 from dalembert.solve.sparse_system import SparseSaddle
 
-TAKES_PART = 1e-5  # rows with a smaller part in what vanishes have none
+TAKES_PART = 1e-5  # rows with a smaller part in vanishing combinations have none
 INDEPENDENT = 1e-6  # singular values above this are not zero
 NOT_FINITE = "the mass matrix or a constraint's gradient is not finite: the state is a singular one"
 LARGEST_DENSE_PART = 1500  # rows or speeds of a part that dense matrices can deal with
@@ -71,7 +71,7 @@ class SparseEquations:
             matrix.eliminate_zeros()
 
     def diagnosed(self) -> Diagnosis:
-        """Everything, with the rest of the rows independent and their reactions unique."""
+        """The whole diagnosis. Rows outside the dependent parts are independent, and their reactions unique."""
         s, state = self.system, self.state
         names, found = s.constraint_names, [(part, combinations(part.scaled)) for part in self.dependent]
         values, _ = self._smallest
@@ -175,7 +175,7 @@ class SparseEquations:
 
     @cached_property
     def _light(self) -> np.ndarray:
-        """The speeds of bodies whose mass matrix is singular; bodies of one size are looked at together."""
+        """Speeds of bodies with a singular mass matrix. Bodies of one size are examined together."""
         if self._regular:
             return np.zeros(0, dtype=int)
         diagonal = np.abs(self.M.diagonal())
@@ -217,7 +217,7 @@ class SparseEquations:
         return tuple(found)
 
     def _parts(self) -> tuple[Part, ...]:
-        """What neither inertia nor constraints connect, the largest first."""
+        """Parts that neither inertia nor constraints connect to each other, the largest first."""
         s = self.system
         count, label = connected_components(csr_matrix(abs(self.A.T) @ abs(self.A) + abs(self.M)), directed=False)
         if count == 1:

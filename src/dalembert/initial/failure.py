@@ -32,7 +32,7 @@ DEPENDENT_ROWS = 1e-8  # singular value, for unit rows, below which rows are dep
 
 @dataclass(frozen=True)
 class Remedy:
-    """A value that would do: of what, the one asked for, and the nearest one that works."""
+    """A value that would work: its name, the value asked for, and the nearest one that works."""
 
     name: str
     asked: float
@@ -41,7 +41,7 @@ class Remedy:
 
     @property
     def change(self) -> float:
-        """How far it is, relative to the value where that exceeds 1."""
+        """Change from the asked to the working value, relative to the asked one where that exceeds 1."""
         return abs(self.works - self.asked) / max(abs(self.asked), 1.0)
 
 
@@ -109,7 +109,7 @@ def _blamed_values(stage: Stage, found: Found) -> list[int]:
 
 
 def _asked_rows(stage: Stage, rows: list[int]) -> list[int]:
-    """Those of the blamed rows that are given values of rates, reactions or joints, not constraints."""
+    """The blamed rows that are no constraints but given values of rates, reactions or joints."""
     first = len(stage.pick) - int(np.count_nonzero(_is_asked(stage)))
     return [k for k in rows if k >= first]
 
@@ -131,7 +131,7 @@ def _is_tied(stage: Stage, found: Found) -> bool:
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         asked = _is_asked(stage)
         everything = max(everything, rank_of(rows[~asked], DEPENDENT_ROWS, UNIT))
-        # Given rows and values both take freedom: what the constraints lack once they are taken.
+        # Given rows and values both take freedom: the freedom the constraints lack once they are taken.
         given = np.vstack([rows[asked], np.eye(len(stage.free))[~stage.free]])
         loose = max(
             loose,

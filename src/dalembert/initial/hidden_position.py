@@ -1,9 +1,9 @@
 """Conditions on positions that velocity constraints hide: those in which they become dependent, and let a system move.
 
 Rows A(q) u = 0 that leave a speed no value but zero let it move where some combination n^T A m of them vanishes, with
-the singular vectors n and m of the least singular value. That is a condition on the positions, of codimension one, and
-nobody stated it. A car whose mass centre is to follow a circle, with both wheels rolling, must head along it: the rows
-are independent elsewhere, so no rank taken at random states tells. The gradient of the condition is n^T (dA/dq) m.
+the singular vectors n and m of the least singular value. This is an unstated condition on the positions, of codimension
+one. A car whose mass centre is to follow a circle, with both wheels rolling, must head along it: the rows are
+independent elsewhere, so ranks at random states do not show it. The gradient of the condition is n^T (dA/dq) m.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAST_MOVE = 1e-10  # moves that are the last
 
 
 def hidden_position(system: System, t: float, q: np.ndarray, parameters: np.ndarray, servos: tuple[str, ...]) -> str:
-    """The condition that velocity rows hide, its rows and gradient and the nearest position that meets it, as a clause.
+    """Clause with the condition hidden by velocity rows: its rows, gradient and nearest position that satisfies it.
 
     Empty if there is none at q: if the rows ask for a motion themselves, or leave one elsewhere, or are dependent in a
     single position or everywhere. `servos` are the constraints with an unknown, for which it may take the place.
@@ -55,7 +55,7 @@ def hidden_position(system: System, t: float, q: np.ndarray, parameters: np.ndar
 
 
 def _leaves_at_rest(system: System, t: float, q: np.ndarray, parameters: np.ndarray) -> bool:
-    """Whether the rows leave the speeds that they bind no value but zero at a position beside q."""
+    """True if the rows force their speeds to zero at a position near q."""
     beside = q + BESIDE * np.maximum(1.0, np.abs(q)) * Scattered(1743).uniform(-1.0, 1.0, len(q))
     A = _gradients(system, t, beside, parameters)
     largest = np.abs(A).max(axis=0)

@@ -24,7 +24,7 @@ from dalembert.initial.request import measured
 from dalembert.solve.least_squares import solve_least
 
 IMPACT_ITERATIONS = 30
-REMAINING_VELOCITY = 1e-9  # what may be left of a velocity constraint, relative to its size
+REMAINING_VELOCITY = 1e-9  # largest residual of a velocity constraint, relative to its size
 
 
 def strike(
@@ -65,7 +65,7 @@ def strike(
 def _rows(
     system: System, t: float, q: np.ndarray, p: np.ndarray, given: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """E (n, nu) and the values of E u+ that say what is given."""
+    """E (n, nu) and the given values of E u+."""
     drift = system.coordinate_rates(t, q, np.zeros(system.nu), p)
     C = (system.coordinate_rates(t, q, np.eye(system.nu), p) - drift).T
     E, wanted = np.zeros((len(given), system.nu)), np.array([*given.values()], dtype=float)

@@ -1,4 +1,4 @@
-"""Given values of joints: the equations of a level with rows for angles, displacements and their rates behind them."""
+"""Given values of joints: a level extended by rows for angles, displacements and their rates."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_possible(task: Task) -> None:
-    """Raise `OptionError` if something is asked for that needs dense matrices."""
+    """Raise `OptionError` if the task needs dense matrices."""
     asked = "values at acceleration level" if task.wishes.of_accelerations else "bounds" if task.bounded else ""
     if asked:
         s = task.system
@@ -70,7 +70,7 @@ def large_velocities(task: Task, q: np.ndarray) -> LargeStage:
 
 
 def explain_large(task: Task, stage: LargeStage, found: LargeFound) -> InitialStateError:
-    """What to say where no point meets the equations: those that are left, the worst first."""
+    """Error for equations that no point satisfies. It lists the violated equations, the worst first."""
     left = {stage.level.names[stage.pick[k]]: float(found.residual[k]) for k in np.argsort(-np.abs(found.residual))}
     bad = {name: value for name, value in left.items() if abs(value) > 1e-9} or left
     shown = ", ".join(f"`{name}` {value:.3g}" for name, value in list(bad.items())[:5])

@@ -85,7 +85,7 @@ def _pseudo_inverse(C: csc_matrix) -> csc_matrix:
 
 
 def _ranks(label: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """How many entries with the same label come before each, (n,)."""
+    """Number of entries before each one that have the same label, (n,)."""
     order = np.argsort(label, kind="stable")
     ranks = np.empty(len(label), dtype=np.int64)
     ranks[order] = np.arange(len(label)) - np.repeat(np.cumsum(counts) - counts, counts)

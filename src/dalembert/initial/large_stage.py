@@ -31,7 +31,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, eq=False)
 class LargeFound:
-    """Where a descent ended: variables (n,), residuals (m,), the worst of them, and the cost."""
+    """End of a descent: variables (n,), residuals (m,), the worst of them, and the cost."""
 
     v: np.ndarray
     residual: np.ndarray
@@ -86,7 +86,7 @@ class LargeStage:
 
     @cached_property
     def _taken(self) -> np.ndarray:
-        """Which nonzeros of the level belong to the rows picked."""
+        """Indices of the nonzeros of the level that belong to the rows picked."""
         counts = np.diff(self.level.starts)[self.pick]
         before = np.cumsum(counts) - counts
         found: np.ndarray = np.repeat(self.level.starts[self.pick] - before, counts) + np.arange(counts.sum())
@@ -134,7 +134,7 @@ class LargeStage:
         return LargeFound(v, r, worst, worst <= MET_RESIDUAL, steps)
 
     def _meet(self, v: np.ndarray) -> tuple[np.ndarray, int]:
-        """A point that meets the equations, by damped least steps; where they stop if there is none."""
+        """A solution of the equations, by damped least steps; the last point if there is none."""
         saddle, G, _ = self._saddle
         r, J, worst = self.evaluate(v)
         damping, still = LEAST_SPARSE_DAMPING, np.zeros(len(v))

@@ -40,7 +40,7 @@ class LevelEquations:
     place: np.ndarray
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
     joints: bool = False  # whether coordinates and rates of joints are among the rows, at their end
-    plans: dict[Any, Any] = field(default_factory=dict, repr=False)  # workspaces by what is free and what is asked
+    plans: dict[Any, Any] = field(default_factory=dict, repr=False)  # workspaces by free variables and requested values
 
     def equations(self, asked: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
         """Rows to be met and the values they must have: zero for the required ones, given ones for those asked for."""
@@ -132,7 +132,7 @@ def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
 
 
 def _find_turns(system: System, kernel: Kernel) -> np.ndarray:
-    """Which coordinates are angles to the rows of a kernel, found by turning each at two places, (nq,)."""
+    """Coordinates that are angles to the rows of a kernel, (nq,), found by turning each at two places."""
     rng = Scattered(7)
     nq = system.nq
     turns = np.ones(nq, dtype=np.int64)

@@ -36,7 +36,7 @@ class Descent(Record):
 
 
 FIXED, LOOSE, STOPPED = 0, 1, 2
-STAYS_STOPPED = 2  # `bounded`: there are no bounds (0), there are (1), and what is stopped at one stays so (2)
+STAYS_STOPPED = 2  # `bounded`: no bounds (0), bounds (1), and variables stopped at one stay there (2)
 # `uniform`: rows count by the length of their gradients (0), or all alike, as for a least sum of squares of residuals.
 TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
@@ -48,7 +48,7 @@ FIRST_DAMPING = 1.0  # damping at the start
 MOST_DAMPING = 1e10  # damping at which no step helps
 FLAT = 1e-12  # relative gain of a step that is none
 STATIONARY_STEPS = 8  # steps without a gain before a point counts as stationary
-STAGNANT_RATIO = 0.1  # what a step leaves of residuals that are met and that round-off keeps from becoming smaller
+STAGNANT_RATIO = 0.1  # part of met residuals that remains after a step, if round-off keeps them from shrinking
 
 
 def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
@@ -198,7 +198,7 @@ def stop_at_bounds(plan, mem, way, factor):
 
 @jit(i8(Descent, Floats))
 def release_bounds(plan, mem):
-    """Let variables at a bound move again."""
+    """Free the variables that stopped at a bound; returns their number."""
     ints = ints_at(plan.ints, plan.n_ints)
     stopped = 0
     for j in range(plan.n if plan.bounded == 1 else 0):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 LIGHT = 1e-12  # a diagonal entry of M below this fraction of the largest counts as none
-DIAGONAL_SHIFT = 1e-6  # what is added to the diagonal, relative to its entries, where M may be singular
+DIAGONAL_SHIFT = 1e-6  # added to the diagonal of M, relative to its entries, where M may be singular
 
 
 def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:

@@ -24,7 +24,7 @@ FOUND, LEFT = 0, 1
 
 
 class Origin(Record):
-    """A record in use, its floats and integers, and copies of all three before anything was done."""
+    """A record in use, its floats and integers, and copies of the initial contents of all three."""
 
     _fields_ = (
         *ints("live n_live new"),
@@ -37,7 +37,7 @@ origin_at = record_at(Origin)
 
 
 class Starts(Record):
-    """What all starts of a batch share: the time, kernels with their sizes, and arrays to work in."""
+    """Data shared by all starts of a batch: the time, kernels with their sizes, and work arrays."""
 
     _fields_ = (
         *floats("t"),
@@ -54,7 +54,7 @@ class Starts(Record):
 
 @jit(i8(Origin))
 def _restore(origin):
-    """Everything as it was before."""
+    """Restore the original contents of the memory."""
     move(floats_at(origin.live, origin.n_live), 0, floats_at(origin.new, origin.n_live), 0, origin.n_live)
     move(floats_at(origin.mem, origin.n_mem), 0, floats_at(origin.new_mem, origin.n_mem), 0, origin.n_mem)
     target, source = ints_at(origin.ints, origin.n_ints), ints_at(origin.new_ints, origin.n_ints)
@@ -65,7 +65,7 @@ def _restore(origin):
 
 @jit(i8(Starts, i8, i8))
 def _call(starts, kernel, n_out):
-    """A kernel at x, its values behind it on the desk; those that are structurally zero are not written."""
+    """Evaluate a kernel at x; its values follow x in the workspace. Structural zeros are not written."""
     desk, at = floats_at(starts.desk, starts.n_desk), starts.behind
     for k in range(at, at + n_out):
         desk[k] = 0.0
@@ -128,7 +128,7 @@ def _take_sizes(descent, mem, plan, measured, velocities):
 
 @jit(i8(Starts, Descent, Floats, Plan, Floats, i8))
 def _solve(starts, descent, mem, plan, measured, velocities):
-    """Positions, or velocities, in x moved onto the equations, nearest to where they are; left in x if FOUND.
+    """Project positions, or velocities, in x onto the equations, to the nearest solution; x holds it if FOUND.
 
     `measured` holds the sizes there.
     """

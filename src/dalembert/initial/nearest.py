@@ -1,4 +1,4 @@
-"""The point that meets equations and lies nearest to a target: Levenberg-Marquardt, then a walk along the equations.
+"""Nearest solution of equations to a target: Levenberg-Marquardt, then a walk along the solutions.
 
 The distance is d^T G d with d = v - target. Once the equations are met, v moves along the null space of J until d is
 normal to all of them, a local minimum of the distance, by Newton steps: G + sum y_k r_k'' is applied by differences of
@@ -229,7 +229,7 @@ def approach(plan, mem, limit):
 
 @jit(f8(Descent, Floats, i8, i8))
 def find_nearest(plan, mem, limit, walk):
-    """From v to a point that meets the equations, then along them towards the target; the worst residual."""
+    """Find a solution from v, then walk along the solutions towards the target. Returns the worst residual."""
     invert_metric(plan, mem)
     worst = meet(plan, mem, FIRST_DAMPING, LEAST_RESIDUAL, limit)
     if worst <= MET_RESIDUAL:

@@ -1,4 +1,4 @@
-"""`Report`: how a consistent state was found, and what could still be chosen."""
+"""`Report`: how a consistent state was found, and the numbers of values that may be chosen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRINTED_MOVES = 8
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved, `wishes` that were met.
+    """Report on an initial `state`: `steps` by level, the `guess` (q, u) before the solve, the `wishes` that were met.
 
     `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
     may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.
@@ -47,7 +47,7 @@ class Report:
 
     @cached_property
     def moved(self) -> dict[str, float]:
-        """Changes against the guess by name, those that are zero left out."""
+        """Nonzero changes against the guess, by name."""
         s, now = self.state.system, self.state.z
         change = now - self.guess
         names = (*s.coordinates, *s.speeds)
@@ -55,7 +55,7 @@ class Report:
 
     @property
     def residuals(self) -> dict[str, dict[str, float]]:
-        """What is left of every constraint, by level and name."""
+        """Residual of every constraint, by level and name."""
         return self.state.residuals
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What is asked for: values to meet, a guess, weights and bounds, read by name and checked before anything happens."""
+"""Request for an initial state: values to meet, a guess, weights and bounds, by name; checked before the solve."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Task:
     bounded: bool
 
     def x(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """What kernels read: (t, q, u, p)."""
+        """Input of kernels: (t, q, u, p)."""
         return np.concatenate([[self.t], q, u, self.p])
 
     def scales(self, q: np.ndarray, u: np.ndarray) -> Scales:
@@ -168,12 +168,12 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
 
 
 def key_name(key: Any) -> str:
-    """The name a symbol, a constraint or a string stands for."""
+    """The name of a symbol, a constraint or a string."""
     return key.name if isinstance(key, Constraint) else name_of(key)
 
 
 def find_name(system: System, name: str, what: str) -> tuple[str, int]:
-    """The field of `Wishes` and the index a name stands for."""
+    """The field of `Wishes` and the index for a name."""
     place = _places(system).get(name)
     if place is None:
         raise _unknown(system, name, what)
@@ -204,7 +204,7 @@ class Places:
     ) -> None:
         self._fields, self._others = fields, others
         self._known: dict[int, dict[str, int]] = {}  # indices by name, of the fields looked at
-        self.found: dict[str, tuple[str, int]] = {}  # what was asked for
+        self.found: dict[str, tuple[str, int]] = {}  # names found before
 
     def get(self, name: str) -> tuple[str, int] | None:
         """The field and the index of a name; None if there is none of this name."""
@@ -258,7 +258,7 @@ def _carry(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _hold(system: System, wishes: Wishes, near: np.ndarray, hold: Any) -> None:
-    """Add what is to be kept at its guess to the wishes."""
+    """Add the variables to be held at their guess to the wishes."""
     if hold is None:
         return
     names = hold if isinstance(hold, Iterable) and not isinstance(hold, str) else [hold]

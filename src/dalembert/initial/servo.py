@@ -58,10 +58,11 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
 
 
 class LeftOpen(NamedTuple):
-    """What balance, constraints and laws together leave open near a state: names of multipliers, unknowns and speeds.
+    """Variables that balance, constraints and laws do not determine near a state: multipliers, unknowns, speeds.
 
-    `rows` are the numbers of the rows among them. `moves` says whether accelerations are, `shared` whether rows that
-    repeat others are all the reason, so that how they share their load is open and else nothing.
+    `names` are the names of all of them, `rows` the indices of the rows among them. `moves` is True if accelerations
+    are undetermined. `shared` is True if redundant rows are the only reason: then only the sharing of their load is
+    undetermined.
     """
 
     names: tuple[str, ...] = ()
@@ -71,7 +72,7 @@ class LeftOpen(NamedTuple):
 
 
 def left_open(state: State) -> LeftOpen:
-    """What balance, constraints and laws together leave open near a state."""
+    """Variables that balance, constraints and laws together do not determine near a state."""
     system = state.system
     n = system.nu + system.nc
     x = np.concatenate([[state.t], state.q, state.u, state.parameters, state.udot, state.multipliers])

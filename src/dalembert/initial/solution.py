@@ -23,7 +23,7 @@ __all__ = ["complete_state", "solve_task"]
 
 
 def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
-    """The state a task asks for; raises `InitialStateError` saying what is in the way."""
+    """The state of a task. Raises `InitialStateError` with the conflict if there is none."""
     if task.system.is_large:
         with uncollected():
             return _solve_large(task)

@@ -1,4 +1,4 @@
-"""One level to be solved: which variables may move, from where, towards what, measured how; and what was found."""
+"""One level of an initial-state problem: its free variables, start, target and metric, and the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONSISTENT_GUESS = 1e-14  # a guess with smaller residuals, relative to the size
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Where a descent ended: variables (n,), residuals (m,), gradients (m, n), the worst residual, and the cost."""
+    """End of a descent: variables (n,), residuals (m,), gradients (m, n), the worst residual, and the cost."""
 
     v: np.ndarray
     residual: np.ndarray

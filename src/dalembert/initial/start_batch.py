@@ -42,7 +42,7 @@ class StartBatch:
         self.starts = self._shared(task)
 
     def _origin(self, work: Workspace) -> int:
-        """The address of a workspace's record with copies of what it holds now."""
+        """Address of the record of a workspace, with copies of its present contents."""
         words = np.frombuffer(ctypes.string_at(work.plan.address, ctypes.sizeof(work.plan)), dtype=float)
         copies = [words.copy(), work.mem.copy(), work.ints.copy()]
         origin = Origin(

@@ -1,4 +1,4 @@
-"""How a consistent start depends on parameters and on the values given for it.
+"""Derivatives of a consistent start in parameters and in the values given for it.
 
 A state of `initial` keeps what was given; the rest follows from the constraints, and where these leave a choice it
 stays as near to the state as they allow. So along a change dp of the parameters and of the given values
@@ -29,7 +29,7 @@ START = -1  # in the place of the number of a parameter
 
 
 def read_columns(system: System, keys: Sequence[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names of what a motion is differentiated in, and the numbers of the parameters among them (-1: start values)."""
+    """Names of the variables of differentiation, and the indices of the parameters among them (-1: start values)."""
     if isinstance(keys, str) or not isinstance(keys, Sequence):
         raise OptionError(
             f"sensitivities must be a list of parameters, coordinates and speeds of `{system.name}`, got {keys!r}; "

@@ -1,4 +1,4 @@
-"""Rows whose own gradient vanishes in a state: a constraint can become dependent all by itself.
+"""Rows whose gradient vanishes in a state: a single constraint can then become dependent.
 
 Rows of unit length do not show it, see `dalembert.solve.row_lengths`: sin a + sin b = 0 is as good as any other row up
 to the very position in which both bars are upright. So the length of a row is compared with its size, for which the
@@ -19,7 +19,7 @@ STICKS_OUT = 0.1  # of the length of a row there, if the others do not imply it
 
 
 def vanished_rows(state: State) -> np.ndarray:
-    """Which rows have a gradient that is round-off beside what it is nearby, where the others do not replace it, (nc,).
+    """Mask of the rows whose gradient is round-off beside that nearby, unless other rows replace them, (nc,).
 
     Rows of positions and velocities only: those of accelerations have no size.
     """

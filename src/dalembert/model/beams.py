@@ -307,7 +307,7 @@ class _Modes:
         self.length, self.d, self.stiffening = length, d, stiffening
 
     def place(self, x: float) -> Vector:
-        """(along, across, 0) in the frame; each deflection coordinate is what its mode makes of the tip."""
+        """(along, across, 0) in the frame. A deflection coordinate is the deflection of the tip by its mode."""
         along = x * self.length
         if self.stiffening and x > 0.0:
             along -= self._shortening(x)

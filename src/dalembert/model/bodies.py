@@ -15,7 +15,7 @@ from dalembert.model.vectors import EX, EY, EZ, ORIGIN, with_plain_numbers
 
 
 class BodyReader:
-    """Adds what `Model.particle`, `Model.body` and `Model.marker` are told to a statement."""
+    """Reads the arguments of `Model.particle`, `Model.body` and `Model.marker` and adds to a statement."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class BodyReader:
         angular_velocity: Any,
         axes_angular_velocity: Any,
     ) -> Body:
-        """A body as stated, or with absolute coordinates where nothing is said about its motion."""
+        """A body as stated, or with absolute coordinates if no motion is stated."""
         taken = isinstance(name, str) and self._names.kind(name) is not None
         self._names.claim(name, "body")
         if taken:  # its coordinates would be taken too; one fault is enough

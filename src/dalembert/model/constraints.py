@@ -1,4 +1,4 @@
-"""Reading constraints: what must vanish, its name, its level, and the unknown that may enforce it."""
+"""Reading constraints: the expression that must vanish, its name, its level, and the unknown that may enforce it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.model.statement import Constraint, Level, Statement
 
 
 class ConstraintReader:
-    """Adds what `Model.constrain` is told to a statement."""
+    """Reads the arguments of `Model.constrain` and adds constraints to a statement."""
 
     def __init__(self, statement: Statement, read: Reader, names: Names, declare: Declarations) -> None:
         self._statement, self._read, self._names, self._orders = statement, read, names, declare.orders
@@ -88,7 +88,7 @@ class ConstraintReader:
         return s.constraints[-1]
 
     def _level(self, read: sp.Expr) -> Level:
-        """The level of what was read; the rows of a joint, which share their arguments, are looked at once."""
+        """Level of an expression. Rows of a joint, which share their arguments, are examined once."""
         shared, level = self._recent
         if shared is not read.args:
             level = level_of(read, self._orders) or Level.POSITION

@@ -247,7 +247,7 @@ def _below_sphere(plane: Marker, _: Marker, radius: sp.Expr) -> Vector:
 
 
 def _below_ellipsoid(plane: Marker, end: Marker, *half_axes: sp.Expr) -> Vector:
-    """Where x^2/a^2 + y^2/b^2 + z^2/c^2 = 1 has its normal n down: -(a^2 nx, b^2 ny, c^2 nz) / sqrt(a^2 nx^2 + ...)."""
+    """Point of the ellipsoid at which the normal n points down: -(a^2 nx, b^2 ny, c^2 nz) / sqrt(a^2 nx^2 + ...)."""
     axes = [end.axis(k) for k in range(3)]
     parts = [half * dot(plane.axis(2), axis) for half, axis in zip(half_axes, axes, strict=True)]
     depth = sp.sqrt(sum((part**2 for part in parts), sp.S.Zero))
@@ -279,13 +279,13 @@ def _slips(drop: Drop) -> Rows:
 
 
 def _own_velocity(end: Marker, away: Vector) -> Vector:
-    """That of the material point of the body at the point of contact."""
+    """Velocity of the body's material point at the point of contact, in inertial axes."""
     t = time_symbol()
     return plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), away))
 
 
 def _carried_velocity(plane: Marker, end: Marker, away: Vector) -> Vector:
-    """That of the material point of the plane at the point of contact."""
+    """Velocity of the plane's material point at the point of contact, in inertial axes."""
     t = time_symbol()
     return plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), _arm(plane, end, away)))
 

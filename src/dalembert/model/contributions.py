@@ -1,4 +1,4 @@
-"""What adds up to a model: inertia, forces, constraints and what is to be seen, in SymPy expressions."""
+"""Contributions to a model, in SymPy expressions: inertia, forces, constraints, outputs and drawing data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Components = Sequence[Expression]
 
 
 class ModelContributions(ModelSymbols):
-    """The verbs that add to a statement; joints, contacts, beams and force elements are made of these."""
+    """The verbs that add to a statement. Joints, contacts, beams and force elements are composed of them."""
 
     # -- inertia and forces ---------------------------------------------------------------------------------------
 
@@ -218,13 +218,13 @@ class ModelContributions(ModelSymbols):
             model.nonideal(track, friction=mu, at=P, regularisation=1e-4, surface_velocity=[belt, 0])
 
         Its force on P is -mu N v / sqrt(v.v + v0^2). N = |la| |n| is the normal force: n is the reaction at P per unit
-        of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations.
-        v is the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds,
-        the opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small
-        compared with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations
-        stiffer. `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. How
-        redundant constraints share a load is open: where the motion depends on it, `diagnose` and the certificate name
-        them. Equal coefficients and directions of sliding, as of a floor stated twice, leave it unique.
+        of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations. v is
+        the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds, the
+        opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small compared
+        with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations stiffer.
+        `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. The sharing of a
+        load among redundant constraints is undetermined: where the motion depends on it, `diagnose` and the certificate
+        name them. Equal coefficients and directions of sliding, as of a floor stated twice, leave it unique.
         """
         stated = [name for name, v in (("force", force), ("vector", vector), ("friction", friction)) if v is not None]
         if len(stated) != 1:
@@ -243,7 +243,7 @@ class ModelContributions(ModelSymbols):
 
     @said()
     def output(self, name: str, expression: Any) -> Output:
-        """A name for what is to be read along a motion: `motion["tip"]`, tables, figures, files.
+        """Name a quantity to be read along a motion: `motion["tip"]`, tables, figures, files.
 
         `expression` is one expression of coordinates, speeds, their rates, parameters, unknowns and time, in which the
         symbol of a constraint's name stands for its multiplier. A list has the components `tip[0]`, `tip[1]`, a mapping

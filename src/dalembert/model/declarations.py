@@ -36,7 +36,7 @@ class Declarations:
         return new
 
     def speeds(self, names: str | Sequence[sp.Expr], kinematics: Any) -> tuple[sp.Expr, ...]:
-        """New speeds: rates of coordinates in order, or what `kinematics` says."""
+        """New speeds: rates of coordinates in order, or as `kinematics` states."""
         new = self._declare(names, "speed")
         self._statement.speeds.extend(new)
         self.orders.add(new, 1)
@@ -46,7 +46,7 @@ class Declarations:
             for q, rate in kinematics.items():
                 self._rates.equate(self._names.symbol(q), rate)
         elif not self._rates.equations(kinematics):
-            self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
+            self._rates.name(new)  # a stand-in for unreadable equations, so that no further faults follow
         return new
 
     def parameters(self, new: Mapping[Any, Any]) -> tuple[sp.Symbol, ...]:
@@ -141,7 +141,7 @@ class Declarations:
 
 
 def _hint(names: Any) -> str:
-    """What to write for a symbol that is no function of time."""
+    """Advice for an error message if a constant symbol was given where names of functions of time are needed."""
     if isinstance(names, sp.Symbol):
         return f"; `{names}` is a constant symbol: write model.coordinates('{names}'), which returns a function of time"
     return ""

@@ -133,7 +133,7 @@ class Elements:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _add(self, element: Element) -> Element:
-        """Keep an element under its name, so that what it exerts can be asked for."""
+        """Register an element under its name, so that its effort can be read."""
         self._model.statement.elements.append(element)
         return element
 
@@ -147,7 +147,7 @@ class Elements:
         return end
 
     def _gap(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker, Vector]:
-        """Both ends and the way from one to the other; unit length along x after a fault."""
+        """Both ends, and the vector from the first to the second; the unit vector along x after a fault."""
         ground = Marker("ground", GROUND.position, GROUND.velocity)
         i, j = (self._end(name, point) for point in (first, second))
         if i is None or j is None:
@@ -163,7 +163,7 @@ class Elements:
         return i, j, gap
 
     def _turning(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker]:
-        """Both ends on bodies that differ, or the ground twice after a fault."""
+        """Both ends, on two different bodies; the ground in place of a faulty one."""
         ends = [self._end(name, point) for point in (first, second)]
         for end in ends:
             if end is not None and not has_axes(end):
@@ -229,7 +229,10 @@ def _way(i: Marker, j: Marker) -> Vector:
 
 
 def _damper(gap: Vector, rate: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
-    """What a damper along `gap` exerts, its ends parting at the velocity `rate`, and the forces on both ends."""
+    """Effort of a damper along `gap`, followed by the forces on its two ends, three components each.
+
+    `rate` is the relative velocity of the ends. The effort is positive if it pushes them apart.
+    """
     along = times(1 / sp.sqrt(dot(gap, gap)), gap)
     effort = -coefficient * dot(rate, along)
     return [effort, *_opposite(times(effort, along))]
@@ -264,13 +267,13 @@ def _torsion_spring(i: Marker, j: Marker, stiffness: sp.Expr, angle: sp.Expr) ->
 
 
 def _motor(i: Marker, _: Marker, effort: sp.Expr) -> tuple[sp.Expr, ...]:
-    """The torque of a motor about the axis of its first marker on the first body, on the second, and the axis."""
+    """Torque of a motor on the first body, torque on the second body, and its axis: that of the first marker."""
     axis = i.axis(2)
     return *_opposite(times(effort, axis)), *axis
 
 
 def _torsion_damper(i: Marker, j: Marker, coefficient: sp.Expr) -> tuple[sp.Expr, ...]:
-    """What a torsion damper exerts, then as `_motor`."""
+    """Torque of a torsion damper about the axis of `i`, followed by the entries that `_motor` returns."""
     t = time_symbol()
     rate = dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), i.axis(2))
     effort = -coefficient * rate
@@ -278,5 +281,5 @@ def _torsion_damper(i: Marker, j: Marker, coefficient: sp.Expr) -> tuple[sp.Expr
 
 
 def _opposite(force: Vector) -> tuple[sp.Expr, ...]:
-    """A force on the second of two points with that on the first before it."""
+    """The force on the first of two points, opposite to `force`, then `force` on the second: six components."""
     return (*times(sp.Integer(-1), force), *times(sp.Integer(1), force))

@@ -47,11 +47,11 @@ class Template:
 
     @property
     def rotations(self) -> dict[sp.Symbol, sp.Expr]:
-        """What the symbols of the matrices of all frames stand for, in terms of `symbols`."""
+        """Matrix entries of all frames in terms of `symbols`, by the symbols that stand for them."""
         return {r: entry for frame in self.frames for r, entry in zip(frame.matrix, frame.entries, strict=True)}
 
     def fill(self, arguments: Sequence[sp.Expr], count: int | None = None) -> tuple[sp.Expr, ...]:
-        """The expressions, or the first `count`, with arguments in the place of the symbols; numbers stay numbers."""
+        """The expressions, or the first `count`, with arguments substituted for the symbols. Numbers stay numbers."""
         shared = tuple(arguments)
         return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions[:count]))
 
@@ -67,7 +67,7 @@ class FilledVectors(Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]):
 
     @property
     def is_flat(self) -> bool:
-        """Whether all vectors are zero along z, whatever the arguments are."""
+        """True if all vectors are zero along z, for any arguments."""
         return all(e == 0 for e in self.template.expressions[2::3])
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +97,7 @@ class Instance(sp.Expr):
     index: int
 
     def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
-        """An instance; nothing is written out."""
+        """Make an instance, without writing it out."""
         new = sp.Expr.__new__(cls)
         new._args = tuple(arguments)  # noqa: SLF001 - as SymPy sets it, but the tuple itself: the rows of a joint share it
         new.template, new.index = template, index
@@ -111,12 +111,12 @@ class Instance(sp.Expr):
 
     @property
     def is_varying(self) -> bool:
-        """Whether anything in it is not a number; it is not written out for the question."""
+        """True if any argument is not a number. Does not write the expression out."""
         return any(part.free_symbols for part in self.args)
 
     @property
     def func(self) -> Callable[..., Instance]:
-        """What makes an instance of the same expression of other arguments."""
+        """Constructor by which SymPy rebuilds the instance: the same expression with other arguments."""
         return lambda *arguments: Instance(self.template, self.index, arguments)
 
     @property

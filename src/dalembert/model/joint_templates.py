@@ -22,7 +22,10 @@ PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make 
 
 @dataclass(frozen=True)
 class JointRow:
-    """What must vanish, and the force and torque on the second body, at its marker, per unit of the multiplier."""
+    """One constraint of a joint: an expression that must vanish, and the reaction per unit of its multiplier.
+
+    `force` and `torque` act on the second body at its marker.
+    """
 
     expression: sp.Expr
     force: Vector
@@ -62,7 +65,7 @@ Make = Callable[..., Sequence[sp.Expr]]
 
 
 class Ends(NamedTuple):
-    """Markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
+    """Markers as arguments of templates: the key of their kind, their numbers, and markers made of symbols."""
 
     kind: tuple[Hashable, ...]
     numbers: list[sp.Expr]
@@ -86,7 +89,7 @@ def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
-    """As `still`, with the velocities of the markers and the angular velocities of their bodies."""
+    """Like `still`, with the velocities of the markers and the angular velocities of their bodies."""
     rates = [_rates(end.body, t) for end in (i, j)] if still(i, j, t) is not None else [None, None]
     if rates[0] is None or rates[1] is None:
         return None
@@ -97,9 +100,9 @@ def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> JointRows | None:
-    """The rows that `make` says of some markers and numbers, as instances of those of their kind.
+    """The rows that `make` returns for these markers and numbers, as instances of the template of their kind.
 
-    None if there are no such `ends`, or if the rows of the kind are infinite.
+    None if `ends` is None, or if the rows of the template are infinite.
     """
     if ends is None:
         return None
@@ -127,13 +130,16 @@ def _pushes(template: Template, arguments: Sequence[sp.Expr], count: int) -> Pus
 
 
 def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> tuple[sp.Expr, ...] | None:
-    """What `make` says of two markers and some numbers, as instances of what it says of their kind; None as above."""
+    """The expressions that `make` returns for these markers and numbers, as instances of the template of their kind.
+
+    None in the same cases as `fill_rows`.
+    """
     found = _filled(kind, make, ends, numbers)
     return None if found is None else found[0].fill(found[1])
 
 
 def fill_line(kind: str, make: Callable[..., Sequence[Vector]], ends: Ends | None) -> FilledVectors | None:
-    """The points that `make` says of two markers, as instances of what it says of their kind; None as above."""
+    """The points that `make` returns for two markers, as instances of the template of their kind; else None."""
 
     def components(*markers: Marker) -> list[sp.Expr]:
         return [c for point in make(*markers) for c in point]
@@ -145,7 +151,7 @@ def fill_line(kind: str, make: Callable[..., Sequence[Vector]], ends: Ends | Non
 def _filled(
     kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()
 ) -> tuple[Template, list[sp.Expr]] | None:
-    """The template of what `make` says of markers and numbers, and the arguments in it; None as above."""
+    """The template of the expressions that `make` returns, and its arguments; None as for `fill_rows`."""
     if ends is None:
         return None
     values = [*ends.numbers, *numbers]
@@ -171,7 +177,7 @@ def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marke
 
 
 def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.Expr]) -> Template | None:
-    """The template of expressions in these symbols; None if something in them is infinite, for others to tell."""
+    """Template of expressions in these symbols; None if an expression is infinite. Callers then report the fault."""
     infinite = not INFINITE.isdisjoint(nodes(*expressions))
     return None if infinite else Template(key, symbols.given, expressions, symbols.frames)
 
@@ -211,7 +217,7 @@ def _has_own_coordinates(body: Body) -> bool:
 
 
 def _numbers(marker: Marker) -> list[sp.Expr]:
-    """What a marker on a body of its kind is: coordinates, place and axes."""
+    """Template arguments of a marker: position and rotation of its body (none for the ground), place and axes."""
     body, axes = marker.body, [c for axis in marker.axes for c in axis]
     own = [] if body is GROUND else [*(body.position or ()), *body.rotation]
     return [*own, *marker.place, *axes]
@@ -226,14 +232,14 @@ _PLAIN_KINDS: dict[int, Hashable] = {id(number): int(number) for number in PLAIN
 
 
 class TemplateSymbols:
-    """Symbols in the place of what varies, in the order in which they were `given`, and `frames` in terms of them."""
+    """Symbols for the arguments of a template, in the order in which they were `given`, and its `frames`."""
 
     def __init__(self) -> None:
         self.given: list[sp.Symbol] = []
         self.frames: list[Frame] = []
 
     def __call__(self, value: sp.Expr) -> sp.Expr:
-        """A number that makes a kind of its own as it is, a new symbol for anything else."""
+        """A number that is part of the kind as it is; a new symbol for anything else."""
         if value in PLAIN:
             return value
         self.given.append(sp.Symbol(f"x{len(self.given):03d}"))

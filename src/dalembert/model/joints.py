@@ -198,7 +198,7 @@ class Joints:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows, numbers: Sequence[sp.Expr] = ()) -> Joint:
-        """A joint that is nothing but its markers and some numbers: it has the rows of its kind, filled in."""
+        """A joint defined by its markers and numbers alone: its rows are instances of the template of its kind."""
         return self._join(kind, name, i, j, self._rows(kind, make, still(i, j, self._model.t), (i, j), numbers))
 
     def _rows(
@@ -261,7 +261,7 @@ class Joints:
             self._model.note(f"joint `{name}`: its axis must be normal to the plane in which its bodies move")
 
     def _lying(self, name: str, *markers: Marker) -> None:
-        """In the plane, a line or slide lies in it."""
+        """Note a fault if the axis of a line or slide does not lie in the plane of the motion."""
         if any(m.axes[2][2] != 0 for m in markers):
             self._model.note(
                 f"joint `{name}`: its axis must lie in the plane in which its bodies move; give markers an axis=[x, y]"
@@ -293,7 +293,7 @@ def can_slide(joint: Joint) -> bool:
 
 
 def displacement_of(joint: Joint) -> sp.Expr:
-    """How far the second end is from the first, along the axis of the first."""
+    """Displacement of the second end from the first, along the axis of the first."""
     return dot(_gap(joint.first, joint.second), joint.first.axis(2))
 
 
@@ -301,7 +301,7 @@ def displacement_of(joint: Joint) -> sp.Expr:
 
 
 def _written(rows: Sequence[JointRow]) -> JointRows:
-    """Rows as they are; one that vanishes is kept by the coordinates, without a multiplier."""
+    """Rows as stated. A row that vanishes identically is satisfied by the coordinates and has no multiplier."""
     return JointRows.of([row for row in rows if row.expression != 0])
 
 

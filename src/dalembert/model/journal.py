@@ -1,6 +1,6 @@
-"""What was said to a model, verb by verb: a joint is still a joint here, while the statement holds its constraints.
+"""The journal of a model: the calls of its verbs, in order. It keeps a joint as a joint, the statement its constraints.
 
-Model files are written from this (`dalembert.importers.writing`). A verb that uses other verbs is one sentence.
+Model files are written from it (`importers.model_writing`). A call of a verb that uses other verbs is one sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Sentence(NamedTuple):
-    """A verb of the model or of a `group` such as "joints", what it was given, and what came back."""
+    """A call of a verb of the model or of a `group` such as "joints": its arguments, options and result."""
 
     group: str
     verb: str
@@ -43,7 +43,7 @@ class Journal:
         self._speaking = False
 
     def keep(self, group: str, verb: str, say: Callable[[], Any], arguments: Any, options: Any) -> Any:
-        """What `say` returns; the sentence is kept unless it is part of another one."""
+        """Call `say` and return its result. Records the call as a sentence, unless it was made by another verb."""
         if self._speaking:
             return say()
         self._speaking = True
@@ -61,7 +61,7 @@ def said(
     [Callable[Concatenate[Any, Parameters], Result]],
     Callable[Concatenate[Any, Parameters], Result],
 ]:
-    """A decorator: what this verb of a model (or of a `group` that knows its `_model`) is given goes to the journal."""
+    """Decorator that records calls of a verb, of a model or of a `group` with a `_model`, in the model's journal."""
 
     def decorate(
         method: Callable[Concatenate[Any, Parameters], Result],

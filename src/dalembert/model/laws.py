@@ -1,4 +1,4 @@
-"""The law of each constraint row: what its multiplier may do, along what it acts, and how a model states that.
+"""Laws of constraint rows: the sign and direction of the multiplier, and how a model states them.
 
 With r = W^T la - F^T |la| + c the reaction, a law says what row k of W is and whether row k of F is there:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Stated(Protocol):
-    """What laws ask of a statement: its unknowns, where they start, and its frictions."""
+    """Interface of a statement to laws: its unknowns, their initial guesses, and its frictions."""
 
     @property
     def unknowns(self) -> Sequence[sp.Expr]: ...
@@ -107,7 +107,7 @@ class Bilateral(Law):
         return gradient
 
     def lowered(self, statement: Stated, name: str) -> Law:
-        """`CoulombFriction` if friction goes with the constraint."""
+        """`CoulombFriction` if the constraint has friction, else the law itself."""
         rubs = any(friction.constraint == name for friction in statement.frictions)
         return CoulombFriction() if rubs else self
 
@@ -208,19 +208,19 @@ class CurvedAcceleration(Law):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """As the law along which it acts."""
+        """Kind of the law along which it acts."""
         return self.along.kind
 
     @property
     def unknown(self) -> int | None:  # type: ignore[override]
-        """That of the law along which it acts."""
+        """Index of the unknown of the law along which it acts; None if that has none."""
         return self.along.unknown
 
     @property
     def rubs(self) -> bool:  # type: ignore[override]
-        """As the law along which it acts."""
+        """True if the law along which it acts rubs."""
         return self.along.rubs
 
     def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:
-        """As the law along which it acts, (1, nu)."""
+        """W_k of the law along which it acts, (1, nu)."""
         return self.along.direction(gradient, B)

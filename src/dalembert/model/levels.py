@@ -65,7 +65,7 @@ def level_of(expression: sp.Expr, orders: SymbolOrders) -> Level | None:
 
 
 def levels_of(expressions: Sequence[sp.Expr], orders: SymbolOrders) -> list[Level | None]:
-    """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
+    """Level of each expression. Rows of one joint have the same symbols and are examined once."""
     found: dict[int, Level | None] = {}
     for expression in expressions:
         key = content_key(expression)
@@ -76,7 +76,7 @@ def levels_of(expressions: Sequence[sp.Expr], orders: SymbolOrders) -> list[Leve
 
 def functions_in(expressions: Iterable[sp.Basic]) -> Iterator[Any]:
     """The undefined functions in expressions, but not those in derivatives; the same object once."""
-    seen: set[int] = set()  # of what the expressions keep alive
+    seen: set[int] = set()  # identities of expressions that the caller keeps alive
     stack = [*expressions]
     while stack:
         node = stack.pop()

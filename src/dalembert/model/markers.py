@@ -144,14 +144,14 @@ def marker_at(point: object, t: sp.Symbol) -> Marker | None:
 
 
 def by_name(point: object) -> str:
-    """What to say to someone who gives a name where the thing itself is needed."""
+    """Advice for an error message if the name of a body or particle was given instead of the object; "" otherwise."""
     if not isinstance(point, str):
         return ""
     return f"; pass what model.body or model.particle returned, `{point}` itself and not its name"
 
 
 def has_axes(marker: Marker) -> bool:
-    """Whether the marker is on something that is known to turn, or on the ground."""
+    """True if the marker is on a body with a rotation, or on the ground."""
     return marker.body.attitude is not Attitude.NONE
 
 

@@ -1,4 +1,4 @@
-"""`Model`: the statement of a mechanical system, its verbs by kind, and what is made of it."""
+"""`Model`: the statement of a mechanical system, with its verbs by kind, and the way to a `System`."""
 
 from __future__ import annotations
 

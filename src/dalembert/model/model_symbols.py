@@ -1,4 +1,4 @@
-"""The symbols of a model: time, coordinates, speeds, parameters, unknowns, tables; and what reads and checks them."""
+"""Symbols of a model: time, coordinates, speeds, parameters, unknowns, tables; and their readers and checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names a model has given away, each to one thing."""
+"""Names of a model, each given to one object."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def split_names(names: Any) -> list[str]:
 
 
 class Names:
-    """Which name belongs to what; a name that is taken or unfit is noted as a fault."""
+    """The names of a model and the kind of object each belongs to. Notes a fault if a name is taken or malformed."""
 
     def __init__(self, fault: Callable[[str], None]) -> None:
         self._fault = fault
         self._kinds: dict[str, str] = {}
 
     def kind(self, name: str) -> str | None:
-        """What the name was given to, or None."""
+        """Kind of the object that has this name, such as "parameter"; None if the name is free."""
         return self._kinds.get(name)
 
     def check(self, name: Any, kind: str) -> bool:
-        """Whether the name is fit, noting a fault otherwise."""
+        """True if the name is well-formed; it may be taken. Notes a fault otherwise."""
         fits = isinstance(name, str) and bool(name) and _UNFIT.search(name) is None
         if not fits:
             self._fault(f"{kind} {name!r}: a name must be a non-empty string without blanks or quotes")
         return fits
 
     def claim(self, name: Any, kind: str) -> None:
-        """Give the name to something new."""
+        """Reserve the name for an object of this kind. Notes a fault if it is taken or malformed."""
         if not self.check(name, kind):
             return
         if name == "t" and kind in (*_FUNCTIONS_OF_TIME, "parameter"):
@@ -54,5 +54,5 @@ class Names:
         self._kinds[name] = kind
 
     def symbol(self, key: Any) -> Any:
-        """The function of time a declared name stands for; anything else is left as it is."""
+        """The function of time of a declared name. Other keys are returned unchanged."""
         return function_of_time(key) if isinstance(key, str) and self.kind(key) in _FUNCTIONS_OF_TIME else key

@@ -13,7 +13,7 @@ from dalembert.model.statement import Constraint, Force, Friction, Point, Statem
 
 
 class NonidealReader:
-    """Adds what `Model.nonideal` is told to a statement, noting faults instead of raising them."""
+    """Reads the arguments of `Model.nonideal` and adds to a statement. Notes faults instead of raising them."""
 
     def __init__(self, statement: Statement, read: Reader, names: Names) -> None:
         self._statement = statement

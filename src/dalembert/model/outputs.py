@@ -1,4 +1,4 @@
-"""Reading outputs: names for what is to be seen of a motion."""
+"""Reading outputs: names for quantities of a motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.model.statement import Output, Statement
 
 
 class OutputReader:
-    """Adds what `Model.output` is told to a statement."""
+    """Reads the arguments of `Model.output` and adds outputs to a statement."""
 
     def __init__(self, statement: Statement, read: Reader, names: Names) -> None:
         self._statement, self._read, self._names = statement, read, names
@@ -33,7 +33,7 @@ class OutputReader:
         return output
 
     def _labels(self, expression: Any, count: int, what: str) -> tuple[str, ...]:
-        """What follows the name of the output in those of its components."""
+        """Suffixes of the names of the components of an output: ".label" for a mapping, "[k]" otherwise."""
         if not isinstance(expression, Mapping):
             return tuple(f"[{k}]" for k in range(count))
         for label in expression:

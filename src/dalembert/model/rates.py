@@ -1,4 +1,4 @@
-"""Which coordinate rates have a kinematical equation, and which are still to be named."""
+"""Kinematical equations: the coordinate rates that have one, and those that still need one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rates:
         self._free.update(coordinates)  # one that was declared twice, a fault, counts twice
 
     def name(self, speeds: tuple[sp.Expr, ...]) -> None:
-        """Let speeds be the rates of the next coordinates without an equation, in order."""
+        """Make speeds the rates of the next coordinates that have no equation, in order."""
         t = self._statement.time
         for q, u in zip(list(self._free.elements()), speeds, strict=False):
             self._statement.kinematics.append(difference(derivative(q, t), u))
@@ -52,7 +52,7 @@ class Rates:
         return True
 
     def equate(self, q: sp.Expr, rate: Any) -> None:
-        """Let one coordinate rate be an expression."""
+        """Set the rate of one coordinate to an expression."""
         if q not in self._known:
             self._read.fault(f"kinematics: `{q}` is not a coordinate")
             return

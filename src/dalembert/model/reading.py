@@ -1,4 +1,4 @@
-"""Reading what a user wrote into exact shapes, noting faults instead of raising them."""
+"""Reading user input into exact shapes. Faults are noted, not raised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.model.statement import Attitude, Vector
 from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
-READ = (AppliedUndef, sp.Symbol, Instance)  # what is an expression without a doubt
+READ = (AppliedUndef, sp.Symbol, Instance)  # types that are certainly expressions
 PLAIN = (str, float, int, type(None), *READ)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
 
@@ -63,7 +63,7 @@ def content_key(expression: sp.Basic) -> int:
 
 
 class Reader:
-    """Turns user input into SymPy values; what cannot be read is noted in `faults` and replaced by zero."""
+    """Turns user input into SymPy values. Unreadable input is noted in `faults` and replaced by zero."""
 
     def __init__(self, faults: list[str]) -> None:
         self._faults = faults
@@ -197,7 +197,7 @@ class Reader:
         return tuple(entries)
 
     def rotation(self, value: Any, what: str) -> tuple[Attitude, tuple[sp.Expr, ...]]:
-        """How the attitude is stated, and its 1, 9 or 4 entries."""
+        """Kind of the attitude as stated, and its 1, 9 or 4 entries."""
         if value is None:
             return Attitude.NONE, ()
         if isinstance(value, Quaternion):
@@ -252,7 +252,7 @@ def _brief(value: Any) -> str:
 
 
 def _advice(value: Any) -> str:
-    """What to write instead of a value of a kind that cannot be read."""
+    """Advice for an error message about a value that is no expression: its replacement, or "" if none is known."""
     if isinstance(value, bool | np.bool_):
         return "; `==` compares at once: write left - right, or sympy.Eq(left, right)"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Default shapes: what bodies, springs and wheels look like when nobody drew them, as polylines."""
+"""Default shapes of bodies, springs and wheels, as polylines, for models without drawing data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user can say about a mechanical system, as frozen records of SymPy expressions.
+"""The statement of a mechanical system as a user gives it: frozen records of SymPy expressions.
 
 A `Model` collects these; `dalembert.equations` reads them. Vectors are 3-tuples (planar ones padded with zero).
 """
@@ -40,14 +40,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Particle(Point):
-    """A point with mass; `part` of something larger, such as a beam, it is neither drawn nor asked for by name."""
+    """A point with mass. As a `part` of a larger object, such as a beam, it is not drawn and has no name for users."""
 
     mass: sp.Expr = sp.S.Zero
     part: bool = False
 
 
 class Attitude(enum.Enum):
-    """How the orientation of a body is stated."""
+    """Ways to state the orientation of a body."""
 
     ANGLE = "angle"  # planar: one angle about z
     MATRIX = "matrix"  # nine entries, columns are the body axes in inertial components
@@ -106,7 +106,7 @@ class Matrices:
 
 @dataclass(frozen=True)
 class Constraint:
-    """An expression that must stay zero, and its `law`: what its multiplier may do, see `model.laws`."""
+    """An expression that must stay zero, and the `law` of its multiplier, see `model.laws`."""
 
     name: str
     stated: sp.Expr  # may be an instance of a template, not written out
@@ -116,7 +116,7 @@ class Constraint:
 
     @property
     def expression(self) -> sp.Expr:
-        """What must stay zero, written out."""
+        """The constraint expression, written out. It must stay zero."""
         return explicit(self.stated)
 
     @property
@@ -132,7 +132,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint between two markers: the constraints it consists of, and what their multipliers exert.
+    """A joint between two markers: its constraints, and the forces and torques of their multipliers.
 
     `forces` and `torques` hold, for each of `rows` (names of constraints), the force on the second body at its marker
     and the torque about it per unit of the multiplier, in inertial components.
@@ -153,7 +153,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Element:
-    """A spring, damper, actuator or motor between two markers, and what it exerts.
+    """A spring, damper, actuator or motor between two markers, and its effort.
 
     Without an `axis` the `effort` is the force that pushes the two places apart. With one, in inertial components, it
     is the torque on the second body about it; `angle`, if there is one, is what that torque works on.
@@ -170,7 +170,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Output:
-    """Something to be read by name along a motion: one expression, or several with `labels` that follow the name."""
+    """A quantity to be read by name along a motion: one expression, or several with `labels` appended to the name."""
 
     name: str
     expressions: tuple[sp.Expr, ...]
@@ -193,7 +193,7 @@ class Friction:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Name of the friction in messages."""
         return f"friction on `{self.constraint}`"
 
 
@@ -207,7 +207,7 @@ class Line:
 
 @dataclass
 class Statement:
-    """Everything a model says, in the order it was said."""
+    """The whole statement of a model: its records, in the order in which they were stated."""
 
     name: str
     time: sp.Symbol

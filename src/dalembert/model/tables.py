@@ -38,7 +38,7 @@ class TableData:
 
     @cached_property
     def digest(self) -> str:
-        """What tells tables apart."""
+        """SHA-256 of name, kind, period and data: equal for equal tables only."""
         content = (
             repr((self.name, self.kind, self.period)).encode() + self.knots.tobytes() + self.coefficients.tobytes()
         )
@@ -98,13 +98,13 @@ def _applied(data: TableData, order: int, args: tuple[Any, ...]) -> sp.Expr:
 
 
 class TableReader:
-    """Reads what `Model.table` is told."""
+    """Reads the arguments of `Model.table`."""
 
     def __init__(self, model: str, names: Names) -> None:
         self._model, self._names = model, names
 
     def table(self, name: str, times: Any, values: Any, kind: Any, ends: Any) -> type[Table]:
-        """A function through the data; raises `ModelError` at once, as there would be nothing to return."""
+        """A function through the data. Raises `ModelError` at once for faulty data."""
         x, y = self._column(name, "times", times), self._column(name, "values", values)
         fault = _fault(x, y, kind, ends)
         if fault:
@@ -125,7 +125,7 @@ class TableReader:
 
 
 def _fault(x: np.ndarray, y: np.ndarray, kind: Any, ends: Any) -> str | None:
-    """What is wrong with the data of a table."""
+    """Fault in the data (x, y) or options of a table, as a message; None if there is none."""
     if kind not in KINDS:
         return f"kind is {kind!r}; write kind='linear' (straight between the points) or kind='cubic' (smooth)"
     if ends not in ENDS:

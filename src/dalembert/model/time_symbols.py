@@ -1,6 +1,6 @@
 """Time and functions of time, equal to those of `sympy.physics.mechanics`, which is slow to import.
 
-What only that package can make, vectors and dyadics, cannot be met before it was imported.
+Vectors and dyadics, which only that package can make, cannot occur before it was imported.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def time_symbol() -> sp.Symbol:
 
 
 class _OfTime(AppliedUndef):
-    """What functions of time derive from: a class that SymPy has gone over once, as that takes it long."""
+    """Base class of functions of time. SymPy's slow setup of a class runs once, here, instead of for each function."""
 
     def __init_subclass__(cls) -> None:
-        """Take over everything that SymPy would find out again for every function."""
+        """Inherit the attributes that SymPy would determine again for every function."""
 
 
-_BASES = (_OfTime,)  # shared, as all that follows: many coordinates make many objects for Python to look after
+_BASES = (_OfTime,)  # shared by all functions, as the objects below: fewer objects for Python to track
 _CONTENT = {key: sp.Function("f").__dict__[key] for key in ("_kwargs", "__module__", "_sage_", "_nargs")}
 
 

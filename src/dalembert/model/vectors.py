@@ -74,7 +74,7 @@ def rate_of(a: Vector, t: sp.Symbol) -> Vector:
 
 
 def _rate(a: sp.Expr, t: sp.Symbol, known: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """`a.diff(t)` by the rules for what vectors are made of; SymPy looks at each expression for much more than these.
+    """`a.diff(t)` by the rules for expressions in vectors. SymPy examines far more than these need.
 
     `known` holds the derivatives found so far.
     """
@@ -112,7 +112,7 @@ def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative
 
 
 def base_of(node: sp.Basic, t: sp.Symbol) -> tuple[sp.Basic, int]:
-    """What a node is the derivative of by time, and its order; order 0 for what is no such derivative."""
+    """Function of which `node` is a time derivative, and the order; (node, 0) if it is not a time derivative."""
     if not isinstance(node, sp.Derivative) or len(node.args) > 2:
         return node, 0
     base, counted = node.args

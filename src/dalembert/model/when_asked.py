@@ -1,4 +1,4 @@
-"""Attributes that are written out in SymPy when somebody first reads them."""
+"""Attributes whose SymPy expressions are written out at the first access."""
 
 from __future__ import annotations
 

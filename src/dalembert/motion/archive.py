@@ -1,4 +1,4 @@
-"""Archives of arrays on disk: .npz files that appear whole or not at all, and say what they are.
+"""Archives of arrays on disk: .npz files that are complete or absent, and name their kind and version.
 
 An archive is a zip file of arrays whose comment reads `dalembert KIND VERSION sha256 DIGEST`, the digest being that of
 all bytes before it. It is checked before anything else is read, so that truncated and altered files never reach a
@@ -35,7 +35,7 @@ _UNREADABLE = (ValueError, KeyError, EOFError, RuntimeError, MemoryError, OSErro
 
 
 def write_archive(path: str | Path, kind: str, arrays: Mapping[str, Any]) -> Path:
-    """Write arrays by name to a file; whatever happens, the file is the old or the new one. Returns the path."""
+    """Write arrays by name to a file, atomically: it is the old or the new file at any time. Returns the path."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     mark = f"dalembert {kind} {VERSION} sha256 "
@@ -76,7 +76,7 @@ def read_archive(path: str | Path, kind: str) -> dict[str, np.ndarray]:
 
 @contextlib.contextmanager
 def reading(path: str | Path, kind: str) -> Iterator[None]:
-    """While the arrays of an archive are made into an object: what does not fit together raises `FileError`."""
+    """Context in which the arrays of an archive become an object: mismatches raise `FileError`."""
     try:
         yield
     except DalembertError:
@@ -129,7 +129,7 @@ def _content(path: Path) -> bytes:
 
 
 def _why_unmarked(path: str | Path, content: bytes, kind: str) -> str:
-    """What to say of a file that does not end as an archive does."""
+    """Message for a file without the mark at the end of an archive: why it cannot be read, and the remedy."""
     writer = WRITERS[kind]
     if not content.startswith(b"PK"):
         return f"{path} is not a file written by {writer}.save"

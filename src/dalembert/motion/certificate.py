@@ -39,7 +39,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Finding:
-    """The worst value of one residual, when it occurred, what was allowed, and the size of what it is a residual of."""
+    """Worst value of one residual, its time, the allowed value, and the size to which the residual belongs."""
 
     level: str
     name: str
@@ -127,7 +127,7 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held; False if there was nothing to judge.
+        """True if the run reached its end and every finding held; False if there are no findings.
 
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
         No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by
@@ -156,7 +156,7 @@ class Certificate:
 
     @property
     def _control(self) -> str:
-        """What may be the reason for a failure, as a clause."""
+        """Clause naming the first lost control, a possible reason for a failure; "" if no control was lost."""
         return f"; {self.lost_controls[0]}" if self.lost_controls else ""
 
     @property
@@ -226,9 +226,9 @@ class Certificate:
         return html_table(title, [(("level", "what", "worst", "at t", "allowed", ""), rows), (("remarks",), notes)])
 
     def _shown(self) -> list[tuple[Finding, str]]:
-        """The findings that are told, and what is said of others behind the last of a level.
+        """The findings that are printed, with a note on the others after the last of each level.
 
-        Of a level with many only the worst are, relative to what was allowed.
+        Of a level with many findings only the worst are printed, relative to the allowed value.
         """
         shown = []
         for level in LEVELS:
@@ -286,7 +286,7 @@ class Certificate:
 
 
 def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
-    """One certificate of several, over time: the worst of every finding, and `whole` for what is not a worst value."""
+    """One certificate from several, over time: the worst of each finding. Fields in `whole` are set as given."""
     findings: dict[tuple[str, str], Finding] = {}
     powers: dict[tuple[str, str], Power] = {}
     for part in parts:
@@ -332,5 +332,5 @@ def versions() -> str:
 
 
 def energy_finding(name: str, energies: Energies, size: float, allowed: float) -> Finding:
-    """The finding of the energy balance, relative to a `size` of what kinetic, potential energy and work turn over."""
+    """Finding of the energy balance, relative to a `size` of the energy and work turned over."""
     return Finding("energy", name, energies.off / size, energies.t, allowed)

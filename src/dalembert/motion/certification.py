@@ -26,7 +26,7 @@ DIAGNOSED_SAMPLES = 25
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
-    """A Motion as its certificate reads it: what it is tallied by, how its run went, and how it ended."""
+    """A Motion as its certificate reads it: the input of its tally, the facts of its run, and its outcome."""
 
     @property
     def success(self) -> bool: ...
@@ -45,7 +45,7 @@ class JudgedMotion(EvaluatedMotion, Protocol):
 
 
 def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
-    """The certificate of a run that left this `tally` of all its samples, None if it has none to judge.
+    """Certificate of a run with this `tally` of all its samples, None if it has no samples.
 
     `motion` tells of the run; it may hold some of the samples only.
     """
@@ -112,7 +112,7 @@ def _each(names: Sequence[str], level: str, worst: Worst, allowed: float, sizes:
 
 
 def _uniqueness(tally: Tally) -> dict[str, Any]:
-    """`not_unique` and `undecided` of a certificate; large systems, whose reactions are ideal, are not looked at."""
+    """`not_unique` and `undecided` of a certificate. Large systems, whose reactions are ideal, are not examined."""
     spread = tally.spread
     system = spread.system
     if system.is_large or not (tally.is_dependent or (len(tally.dependent) and may_work(system.rows))):

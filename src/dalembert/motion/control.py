@@ -1,4 +1,4 @@
-"""Where the unknowns of servo constraints lose their hold: they no longer act on what their constraints ask for.
+"""Lost controls: unknowns of servo constraints that no longer act on what their constraints ask for.
 
 With r = W^T la, accelerations and multipliers solve M u' - W^T la = f, A u' = b. For ideal reactions W = A, and only
 dependent constraints make that singular. An unknown acts through the forces, W = B^T: its matrix can be singular where
@@ -15,14 +15,14 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
 
-NAMED_PART = 0.05  # rows and unknowns with a smaller part in what is lost are not named
+NAMED_PART = 0.05  # rows and unknowns with a smaller part in the singular vectors are not named
 SINGULAR_THROUGHOUT = 1e-12  # of the largest singular value: below it equations are singular throughout
 BLOCK = 2**24  # bytes of matrices that are looked at at once
 WEIGHTLESS = 1e-24  # of the largest inertia: none
 
 
 class LostControl(NamedTuple):
-    """The unknowns that lost their hold on some constraints, and between which times."""
+    """The unknowns that lost control of some constraints, `rows`, between the times `begin` and `end`."""
 
     unknowns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -31,7 +31,7 @@ class LostControl(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What no longer acts on what."""
+        """Clause saying which unknowns no longer act on which constraints."""
         unknowns, rows = (", ".join(f"`{name}`" for name in names) for names in (self.unknowns, self.rows))
         return f"{unknowns} no longer {'act' if len(self.unknowns) > 1 else 'acts'} on what {rows} asks for"
 
@@ -47,7 +47,7 @@ def has_servo(system: System) -> bool:
 def lost_controls(
     system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray
 ) -> tuple[LostControl, ...]:
-    """What was lost between samples, t (nt,), q (nt, nq), u (nt, nu): there the determinant changes its sign."""
+    """Controls lost between samples t (nt,), q (nt, nq), u (nt, nu): the determinant changes its sign there."""
     if not has_servo(system) or len(t) < 2:
         return ()
     step = max(1, BLOCK // (8 * (system.nu + system.nc) ** 2))
@@ -71,7 +71,10 @@ def _signs(matrices: np.ndarray) -> np.ndarray:
 def losing(
     system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, part: float
 ) -> LostControl | None:
-    """What is being lost at the last of two samples, if little, `part`, is left of what the first had."""
+    """Control that is being lost at the second of two samples; None if there is none.
+
+    A control is being lost if the least singular value has dropped below `part` of that at the first sample.
+    """
     if not has_servo(system):
         return None
     matrices = _equations(system, t, q, u, parameters)
@@ -101,12 +104,12 @@ def _equations(system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, para
 
 
 def _enforced(system: System) -> list[int]:
-    """The rows that something enforces."""
+    """Indices of the constraint rows that are not implied by others."""
     return [k for k in range(system.nc) if k not in system.implied]
 
 
 def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> LostControl | None:
-    """The rows and unknowns with a part in what is lost; None if no unknown has one."""
+    """Lost control: the rows and unknowns with a large part in the singular vectors; None if no unknown has one."""
     found = decompose(matrix, SINGULAR_THROUGHOUT)
     if found.rank < len(matrix) - 1:
         return None

@@ -1,4 +1,4 @@
-"""How well accelerations and multipliers satisfy the equations of motion, wherever they come from."""
+"""Residuals of the equations of motion for accelerations and multipliers from any source."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np
         acceleration = ((A @ udot[..., None])[..., 0] - b) / np.maximum(most, least)
         pushes = np.swapaxes(W * la[..., None], -1, -2)
         terms = np.concatenate([M * udot[..., None, :], -pushes, -f[..., None]], axis=-1)
-        if s.algebraic:  # what unknowns exert nonlinearly is in no row of W
+        if s.algebraic:  # nonlinear forces of unknowns are in no row of W
             exerted = s.evaluate("reaction", *at, more=more)[..., : s.nu] - pushes.sum(axis=-1)
             terms = np.concatenate([terms, -exerted[..., None]], axis=-1)
         worst = (np.abs(terms.sum(axis=-1)) * scales.u).max(axis=-1)

@@ -25,7 +25,7 @@ def packed(events: Occurrences) -> dict[str, Any]:
 
 
 def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences:
-    """Occurrences from what `packed` made of them."""
+    """Occurrences from the plain values of `packed`."""
     found = [
         Occurrence(o["name"], o["state"]["t"], _unpacked(o["state"], systems),
                    o["after"] and _unpacked(o["after"], systems), o["impulses"])
@@ -44,7 +44,7 @@ def energies_in(facts: Mapping[str, Any]) -> Energies | None:
 
 
 def passages_in(facts: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """The singular positions a file tells of; files of earlier versions tell of none."""
+    """Singular positions recorded in a file; none in files of earlier versions."""
     return tuple(
         Passage(float(t), tuple(map(str, rows)), math.nan if error is None else float(error), str(obstacle))
         for t, rows, error, obstacle in facts.get("passages", ())
@@ -57,12 +57,12 @@ def packed_passages(passages: Sequence[Passage]) -> list[list[Any]]:
 
 
 def identity(system: System) -> list[Any]:
-    """What tells a system from others in a file: its name and those of its constraints."""
+    """Identity of a system in files: its name and the names of its constraints."""
     return [system.name, list(system.constraint_names)]
 
 
 def system_of(told: Sequence[Any], systems: Sequence[System]) -> System:
-    """The system a file tells of, if there are several; raises if it is not among them."""
+    """The system named in a file, out of several. Raises an error if it is not among them."""
     if len(systems) == 1:
         return systems[0]
     for system in systems:

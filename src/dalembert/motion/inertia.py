@@ -1,4 +1,4 @@
-"""States in which some motion has neither inertia nor a constraint, so that nothing determines it."""
+"""States in which a motion has neither inertia nor a constraint, so that it is undetermined."""
 
 from __future__ import annotations
 

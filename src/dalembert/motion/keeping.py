@@ -26,7 +26,7 @@ from dalembert.motion.turns import join_turns
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, MemoryTable, Part
 
-BLOCK = 2**22  # bytes of a block of samples and of what follows from them
+BLOCK = 2**22  # bytes of a block of samples and of the values computed from them
 
 
 class Sample(NamedTuple):
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """How many samples were read, what is to be told of them, and the last of them."""
+    """Progress of an `OutputTable`: the number of samples read, their tally, and the last of them."""
 
     samples: int = 0
     tally: Tally | None = None
@@ -46,7 +46,7 @@ class Kept(NamedTuple):
 
 
 class OutputTable:
-    """Takes samples of a run, keeps the outputs at them and a tally, and forgets them."""
+    """Table that reads samples of a run in blocks: it stores their outputs and a tally, and drops the samples."""
 
     def __init__(self, outputs: KeptValues, part: Part) -> None:
         self._outputs, self._part, self._kept = outputs, part, Kept()
@@ -54,7 +54,7 @@ class OutputTable:
         self._values: dict[int, tuple[np.ndarray, ...]] = {}  # t and outputs, by number of the first sample
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
-        """Take a block of samples, t (n,) and z (n, nz); reads those before it if they are many."""
+        """Append a block of samples, t (n,) and z (n, nz). Reads the earlier ones first if they fill a block."""
         self._waiting = {number: block for number, block in self._waiting.items() if number < first}
         t, z = blocks
         if len(self) - self._kept.samples > (room := self._outputs.room(z.shape[1])):
@@ -62,7 +62,7 @@ class OutputTable:
         self._waiting[first] = t, z
 
     def joined(self) -> tuple[np.ndarray, ...]:
-        """The samples that wait to be read; what is changed there counts."""
+        """The samples not yet read, as views: changes made to them take effect."""
         known, waiting = self._kept.samples, sorted(self._waiting.items())
         if not waiting:
             return ()
@@ -106,9 +106,9 @@ class OutputTable:
         )
 
     def finished(self, motion: Motion) -> MotionOutputs:
-        """What was kept of a run, of which `motion` tells and has the samples that wait.
+        """The recorded outputs of a run. `motion` holds the samples that are not yet processed.
 
-        Ctrl-C has the run count as interrupted, and all of it is kept.
+        Ctrl-C marks the run as interrupted. All its outputs are recorded nevertheless.
         """
         try:
             self._read_rest()
@@ -119,7 +119,7 @@ class OutputTable:
         return self._whole(motion)
 
     def _read_rest(self) -> None:
-        """Read all samples that wait."""
+        """Read all samples that are not yet read."""
         waiting = self.joined()
         if not waiting or not len(waiting[0]):
             return
@@ -129,7 +129,7 @@ class OutputTable:
         self._read_block(t, z, self._kept.samples, len(self))
 
     def _whole(self, motion: Motion) -> MotionOutputs:
-        """All that was kept."""
+        """The outputs of all samples, and the tally."""
         arrays = [np.concatenate(column) for column in zip(*self._values.values(), strict=True)]
         t, *values = arrays or [np.zeros(0), *(np.zeros((0, *shape)) for shape in self._outputs.shapes)]
         end = replace(
@@ -141,9 +141,9 @@ class OutputTable:
 
 @dataclass(frozen=True)
 class KeptValues:
-    """What is kept of a run: `keys`, names and expressions, whose values at a sample have these `shapes`.
+    """The outputs to record of a run: `keys`, names and expressions, and the `shapes` of their values at a sample.
 
-    `width` numbers follow from one sample.
+    `width` numbers are evaluated at each sample; the size of a block follows from it.
     """
 
     keys: tuple[Any, ...]
@@ -152,7 +152,7 @@ class KeptValues:
 
     @property
     def size(self) -> int:
-        """Numbers that are kept of a sample, its time included."""
+        """Numbers recorded per sample, its time included."""
         return 1 + sum(int(np.prod(shape)) for shape in self.shapes)
 
     def room(self, width: int) -> int:
@@ -176,7 +176,7 @@ class KeptValues:
         return OutputTable(self, part)
 
     def end(self, table: OutputTable, motion: Motion) -> MotionOutputs:
-        """What was kept."""
+        """The recorded outputs of the run."""
         return table.finished(motion)
 
     def slices(self, rows: int, _width: int) -> Iterator[slice]:
@@ -185,7 +185,7 @@ class KeptValues:
 
 
 def read_outputs(state: State, asked: Any) -> KeptValues:
-    """What is to be kept of a run from a state; raises, naming all that cannot be."""
+    """The outputs to record of a run from a state. Raises an error that names all outputs that cannot be recorded."""
     entries = listed(asked)
     if entries is None:
         example = repr(asked) if isinstance(asked, str | sp.Basic) else "'x', ..."

@@ -1,4 +1,4 @@
-"""`Motion`: what a simulation returns - samples by name, reactions, energies and the certificate."""
+"""`Motion`: the result of a simulation - samples by name, reactions, energies and the certificate."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ USUAL = Tolerances()
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded, Reacting):
-    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
+    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), and the work (nt,) done on the system.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown, multiplier or parameter over time, (nt,);
@@ -72,17 +72,17 @@ class Motion(Recorded, Reacting):
     message: str
     stats: dict[str, int]
     recipe: Recipe | None = None  # None: read from a file
-    facts: RunFacts | None = None  # what the run left besides its samples
-    told: str = ""  # what made it in words, if that is all a file says
+    facts: RunFacts | None = None  # data of the run besides its samples
+    told: str = ""  # description of the method, for a motion from a file
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = USUAL
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
-    verification: Verification | None = None  # what a second run said, see `verify`
+    verification: Verification | None = None  # by a second run, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
     energies: Energies | None = None  # along the run; those of the samples if not known
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     storage: Storage = IN_MEMORY  # where its samples are
-    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
+    known: Evaluation | None = None  # from a file or another motion; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Motion(Recorded, Reacting):
         return self.evaluated(engine)
 
     def evaluated(self, engine: Engine, *given: np.ndarray) -> Evaluation:
-        """What an engine finds at the samples, block by block; with u' (nt, nu) and la (nt, nc), if they are given."""
+        """Evaluate the samples by an engine, block by block. u' (nt, nu) and la (nt, nc) are used if they are given."""
         table = self.storage.table()
         begin = self.facts.origin[0] if self.facts else float(self.t[0]) if len(self) else 0.0
         for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
@@ -138,7 +138,7 @@ class Motion(Recorded, Reacting):
             yield replace(self, derivatives=None, storage=IN_MEMORY, known=None, stats=stats, **kept)
 
     def _samples(self, rows: slice) -> np.ndarray:
-        """What a run integrates, at some samples: (q, u), and the work if something can do any, (n, nz)."""
+        """Integrated variables at some samples, (n, nz): (q, u), and the work if the system has sources of work."""
         parts = [self.q[rows], self.u[rows]]
         return np.hstack([*parts, self.work[rows, None]] if self.system.works else parts)
 
@@ -154,7 +154,7 @@ class Motion(Recorded, Reacting):
 
     @cached_property
     def method(self) -> str:
-        """Formulation, drift control and integrator with their options, and what they chose."""
+        """Formulation, drift control and integrator with their options, and the choices of the run."""
         if self.recipe is None or self.facts is None:
             return self.told
         return describe(self.system, self.recipe, self.facts, self.stats.get("nfev", 0))
@@ -210,7 +210,7 @@ class Motion(Recorded, Reacting):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
+        """The certificate: residuals of constraints and equations, and energy balance. Print it, or ask `.ok`."""
         return certified(self, tally_of(self) if len(self) else None)
 
     @cached_property
@@ -282,7 +282,10 @@ class Motion(Recorded, Reacting):
         return self.recipe is not None
 
     def _origin(self, done: str) -> tuple[Recipe, RunFacts]:
-        """What made this motion; raises if that is not known, saying what cannot be done."""
+        """Recipe and facts of the run that made this motion.
+
+        Raises `DalembertError` if they are unknown; `done` completes the message: the motion "cannot be `done`".
+        """
         if self.recipe is None or self.facts is None:
             raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
         return self.recipe, self.facts
@@ -316,13 +319,13 @@ class Motion(Recorded, Reacting):
         return stage("Motion.load")(path, system)
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Everything a file needs, as arrays by name; the facts are JSON."""
+        """Contents of a file as arrays by name; the facts are JSON."""
         arrays = {name: getattr(self, name) for name in array_shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(self.ending())), **outputs}
 
     def ending(self) -> dict[str, Any]:
-        """What a file tells of the run, in numbers and words."""
+        """Facts of the run for a file, as plain values: status, cost, method, names, events, passages and energies."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}

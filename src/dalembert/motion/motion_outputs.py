@@ -1,4 +1,4 @@
-"""`MotionOutputs`: what `simulate(outputs=...)` returns - the values asked for and the certificate, without samples."""
+"""`MotionOutputs`: the result of `simulate(outputs=...)` - recorded outputs and the certificate, without samples."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Passage
 
-LISTED_OUTPUTS = 20  # names of what was kept that a message tells
+LISTED_OUTPUTS = 20  # names of recorded outputs in a message
 OF_MOTION = frozenset([*(f.name for f in fields(Motion)), *dir(Motion)])
 WHOLE = "leave outputs= out; store= keeps a whole motion on disk"
-ADVICE = {  # of what a Motion has: what to do to have it, or something like it
+ADVICE = {  # for attributes of a Motion: how to get them, or something similar
     "q": f"add coordinates by name to outputs=, or {WHOLE}",
     "u": f"add speeds by name to outputs=, or {WHOLE}",
     "udot": f'add rates of speeds, such as "vx\'", to outputs=, or {WHOLE}',
@@ -54,7 +54,7 @@ ADVICE = {  # of what a Motion has: what to do to have it, or something like it
 @unlisted("can_continue columns derivatives end keys segments tally values with_facts")
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionOutputs(Tabled):
-    """What was kept of a motion: its times t (nt,), the values asked for by `outputs=`, and its certificate.
+    """The recorded outputs of a motion: its times t (nt,), the values asked for by `outputs=`, and its certificate.
 
     `motion["x"]`, `motion["tip"]`, `motion[x + y]` are (nt, ...) as those of a `Motion`, if they are among `outputs`;
     parameters and `t` always are. The certificate judges the whole run. The state at the end is
@@ -65,7 +65,7 @@ class MotionOutputs(Tabled):
     keys: tuple[Any, ...]  # names and expressions
     values: tuple[np.ndarray, ...]  # (nt, ...) each, in their order
     tally: Tally | None  # of all samples; None if there were none
-    end: Motion  # what is known of the run, with its last sample
+    end: Motion  # facts of the run, with its last sample
 
     if not TYPE_CHECKING:
 
@@ -104,11 +104,11 @@ class MotionOutputs(Tabled):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What was kept, in words."""
+        """The recorded names and expressions, as text."""
         return tuple(str(key).replace("(t)", "") if is_expression(key) else spelling(key) for key in self.keys)
 
     def _not_kept(self, what: str, remedy: str) -> NotKeptError:
-        """What to say of something that was not kept."""
+        """Error for a quantity that was not recorded: it lists the recorded ones and gives the remedy."""
         more = len(self.keys) - LISTED_OUTPUTS
         return NotKeptError(
             what, self.outputs if more <= 0 else (*self.outputs[:LISTED_OUTPUTS], f"{more} more"), remedy
@@ -133,17 +133,17 @@ class MotionOutputs(Tabled):
 
     @property
     def message(self) -> str:
-        """How it ended, in words."""
+        """Message on how the run ended."""
         return self.end.message
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the run: counts of steps, evaluations and solves by name."""
         return self.end.stats
 
     @property
     def method(self) -> str:
-        """Formulation, drift control and integrator with their options, and what they chose."""
+        """Formulation, drift control and integrator with their options, and the choices of the run."""
         return self.end.method
 
     @property
@@ -158,15 +158,15 @@ class MotionOutputs(Tabled):
 
     @property
     def derivatives(self) -> None:
-        """Of the motion in parameters and start values: never kept."""
+        """Derivatives in parameters and start values: never recorded."""
 
     @cached_property
     def certificate(self) -> Certificate:
-        """How well constraints, equations and energy balance held at all samples; print it, or ask `.ok`."""
+        """The certificate over all samples: residuals of constraints and equations, and energy balance; see `.ok`."""
         return certified(self.end, self.tally)
 
     def verify(self, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:
-        """The estimated error of everything that was kept, by a second, independent run: see `Motion.verify`."""
+        """Estimated error of all recorded outputs, by a second, independent run: see `Motion.verify`."""
         found = stage("Motion.verify")(self, events, second)
         object.__setattr__(self.end, "verification", found)
         vars(self).pop("certificate", None)
@@ -202,18 +202,18 @@ class MotionOutputs(Tabled):
         return f"MotionOutputs of {self.system.name!r}: {kept} at {span}; {self.certificate.verdict}"
 
     def _repr_html_(self) -> str:
-        """The verdict, and the range of everything that was kept."""
+        """The verdict, and the range of every recorded output."""
         if not len(self):
             return html_table(repr(self), [])
         rows = [(name, *(f"{v:.6g}" for v in (x[0], x.min(), x.max(), x[-1]))) for name, x in self.columns().items()]
         return html_table(repr(self), [(("output", "start", "least", "largest", "end"), rows)])
 
     def columns(self, more: Sequence[Any] = ()) -> dict[str, np.ndarray]:
-        """The columns of tables by name, (nt,) each: of what was kept."""
+        """The columns of tables by name, (nt,) each: the recorded outputs."""
         return columns_of(self, [*self.keys, *more])
 
     def to_xarray(self, *more: Any) -> xr.Dataset:
-        """A variable over time for every column of what was kept; `more` as in `to_pandas`."""
+        """A variable over time for every recorded column; `more` as in `to_pandas`."""
         import xarray as xr
 
         return xr.Dataset(
@@ -223,10 +223,10 @@ class MotionOutputs(Tabled):
         )
 
     def plot(self, path: str | Path | None = None, *, names: Sequence[Any] = ()) -> Figure:
-        """A figure of what was kept, or of some of it by name; saved if `path` is given."""
+        """A figure of the recorded outputs, or of some of them by name; saved if `path` is given."""
         return draw(self, path, names or self.keys)
 
 
 def identity_of(key: Any) -> Any:
-    """What tells a name or an expression from others: the name, or the expression itself."""
+    """Dictionary key of an output: its name, or the expression itself."""
     return key if is_expression(key) else spelling(key)

@@ -67,7 +67,7 @@ def is_expression(key: Any) -> bool:
 
 
 def spelling(key: Any) -> str:
-    """The name that a symbol, a constraint, an output or a string stands for."""
+    """The name of a symbol, a constraint, an output or a string."""
     return key.name if isinstance(key, Constraint | Output) else name_of(key)
 
 
@@ -147,7 +147,7 @@ def _read(source: Source, quantity: Quantity) -> np.ndarray:
 
 
 def observation_of(system: System, expression: sp.Expr) -> Observation:
-    """The expression as a function of what is known along a motion of the system."""
+    """The expression as a function of the variables known along a motion of the system."""
     return observer_of(system).observe([expression], f"an expression of `{system.name}`")
 
 
@@ -168,7 +168,7 @@ def observed_values(source: Source, observation: Observation) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """How a joint moves: `angle` and its `rate`, `displacement` and its `speed`, (nt,) along a motion.
+    """Motion of a joint: `angle` and its `rate`, `displacement` and its `speed`, (nt,) along a motion.
 
     The angle is that from x to x about the z axis of the first marker. In a motion in space whole turns are counted
     from the first sample, where it is between -pi and pi; in the plane it is a difference of coordinates.
@@ -189,7 +189,7 @@ class JointMotion:
 
     @property
     def displacement(self) -> Any:
-        """How far the second marker is along the axis of the first."""
+        """Displacement of the second marker along the axis of the first."""
         return self._read("displacement")
 
     @property
@@ -202,7 +202,7 @@ class JointMotion:
 
 
 class Observed:
-    """What a State, a Motion and a MotionSequence tell of points, joints and force elements."""
+    """Readings of points, joints and force elements, shared by State, Motion and MotionSequence."""
 
     def position(self: Any, point: Any) -> np.ndarray:
         """Position (..., 3) of a particle, of a body's mass centre (or its name), or of a marker, in inertial axes."""
@@ -235,7 +235,7 @@ class Observed:
         return JointMotion(self, name)
 
     def force(self: Any, element: Any) -> Any:
-        """Force of a spring, damper or actuator, positive if it pushes its ends apart; torque of what turns."""
+        """Force of a spring, damper or actuator, positive if it pushes its ends apart; torque of torsional ones."""
         name = _label(element)
         turns = any(f"{name}.torque" in part.system.named_quantities for part in _parts(self))
         return _read_part(self, name, "torque" if turns else "force", "element")
@@ -259,7 +259,7 @@ def _label(key: Any) -> str:
 
 
 def _read_part(source: Any, name: str, what: str, kind: str) -> Any:
-    """One quantity of a joint or force element; what it has instead if it has no such thing."""
+    """One quantity of a joint or force element. The error for a missing one lists those it has."""
     groups = {"joint": "joint_motion", "element": "element_efforts"}
     names = [q.name for part in _parts(source) for q in part.system.quantities if q.group == groups[kind]]
     if f"{name}.{what}" in names:

@@ -24,9 +24,9 @@ def prescribed_jumps(
 ) -> list[Finding]:
     """The largest jump of each row of positions and of velocities that jumps between `begin` and the last of samples t.
 
-    What is before `begin` does not count, as no motion comes from there; at an instant, the given state is that of the
-    instant itself. Without `begin`, from the first sample on, what is before it is known.
-    `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
+    Times before `begin` do not count, as no motion comes from there. At an instant, the given state is that of the
+    instant itself. Without `begin`, from the first sample on, what is before it is known. `z` are the coordinates (nt,
+    nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
     """
     if not may_jump(system):
         return []

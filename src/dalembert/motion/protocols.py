@@ -1,4 +1,4 @@
-"""What can be read of a mechanism that moves: the protocols of `State`, `Motion` and `MotionSequence`, in one place."""
+"""Protocols of `State`, `Motion` and `MotionSequence`: the values that can be read of a moving mechanism."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Values(Protocol):
-    """What all three have in common: values at one instant, or over time along the first axis."""
+    """Values common to State, Motion and MotionSequence: at one instant, or over time along the first axis."""
 
     @property
     def system(self) -> System: ...
@@ -47,7 +47,7 @@ class Source(Values, Protocol):
 
 
 class EvaluatedMotion(Source, Protocol):
-    """A Motion as its tally reads it: samples, what was evaluated at them, and what its run went by."""
+    """A Motion as its tally reads it: the samples, their evaluation, and the facts of the run."""
 
     @property
     def work(self) -> np.ndarray: ...
@@ -67,7 +67,7 @@ class EvaluatedMotion(Source, Protocol):
 
 
 class Sampled(Protocol):
-    """What has values by name over time: a Motion, a MotionSequence, or the outputs that were kept of a motion."""
+    """An object with values by name over time: a Motion, a MotionSequence, or the recorded outputs of a motion."""
 
     @property
     def system(self) -> System: ...

@@ -29,7 +29,7 @@ class Wrench(NamedTuple):
 
 
 class Reacting:
-    """What a State, a Motion and a DrivenMotion tell of reactions; over time arrays have a leading axis nt."""
+    """Readings of reactions, shared by State, Motion and DrivenMotion. Over time, arrays have a leading axis nt."""
 
     @property
     def unknowns(self: Source) -> np.ndarray:
@@ -118,7 +118,7 @@ def largest_powers(motion: Spread) -> list[tuple[str, float, float, str]]:
 
 
 def _leading(rates: np.ndarray, sums: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system.
+    """Mask of the position and velocity rows with psi other than A u: rheonomic rows, which drive the system.
 
     `rates` are A u and `sums` those of |A_kj u_j|, by rows.
     """
@@ -128,12 +128,12 @@ def _leading(rates: np.ndarray, sums: np.ndarray, psi: np.ndarray) -> np.ndarray
 
 
 def reaction_on(source: Source, key: Any) -> Wrench:
-    """What constraints exert on a particle or body, by Newton's and Euler's laws: m a - m g - applied forces.
+    """Reaction force and torque on a particle or body, by Newton's and Euler's laws: m a - m g - applied forces.
 
-    The applied forces and torques taken off are those stated at this very particle or body. Forces at other points,
-    generalised forces and energies cannot be told apart from what holds it, and are part of the answer; so are the
-    forces that keep it where its coordinates say it is. The torque on a particle is zero; that on a body of which
-    only an angular velocity was stated is in body axes.
+    Only the applied forces and torques stated at this particle or body itself are subtracted. Forces at other points,
+    generalised forces and energies cannot be separated from the reactions, and are part of the result. So are the
+    forces that restrict the body to the motions its coordinates allow. The torque on a particle is zero. The torque
+    on a body of which only an angular velocity was stated is in body axes.
     """
     system, name = source.system, label_of(key)
     carriers = (*system.particles, *system.bodies)
@@ -153,7 +153,7 @@ def reaction_on(source: Source, key: Any) -> Wrench:
 def joint_reaction(source: Source, key: Any) -> Wrench:
     """Force (..., 3) and torque (..., 3) that a joint exerts on its second body, at its marker there, in inertial axes.
 
-    What it exerts on the first body is the opposite, about the same point.
+    Its force and torque on the first body are opposite, about the same point.
     """
     system, name = source.system, label_of(key)
     if name not in system.joints:

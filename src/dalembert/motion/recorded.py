@@ -1,4 +1,4 @@
-"""What a motion in one piece and one in several show of themselves alike: a line, figures, tables and files."""
+"""Methods shared by `Motion` and `MotionSequence`: one-line summary, figures, tables, files and verification."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
 
 
 class Recorded(Tabled):
-    """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
+    """Base class of `Motion` and `MotionSequence`: the methods that need only what both have, see `MotionLike`."""
 
     def __repr__(self: MotionLike) -> str:
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""
@@ -55,9 +55,10 @@ class Recorded(Tabled):
         return stage("Motion.sensitivity")(self, output, to)
 
     def sample(self: MotionLike, key: Any, times: ArrayLike) -> np.ndarray:
-        """What `motion[key]` is at other times, in any order, each integrated from the sample before it.
+        """Values of `motion[key]` at other times, in any order, each integrated from the sample before it.
 
-        Its leading axes are those of `times`: one time gives one value. At the time of a change it is that after it.
+        The leading axes are those of `times`: one time gives one value. At the time of a change, the value is the one
+        after it.
         """
         at = _read_times(times)
         once, back = np.unique(at, return_inverse=True)
@@ -156,7 +157,7 @@ class Recorded(Tabled):
 
 
 def one_time(t: Any) -> float:
-    """A time; raises `ArrayError` saying what to use for many."""
+    """A single time. Raises `ArrayError` with the calls for many times otherwise."""
     if np.ndim(t):
         raise ArrayError(
             f"at() takes one time, got shape {np.shape(t)}; for many, write motion.sample('x', times) or "

@@ -55,7 +55,7 @@ def _stored_motion(path: Path, system: System) -> Motion:
         facts = note if ended else {"message": UNFINISHED, "events": {"watched": [], "found": []}} | note
         n, size = system.nq, system.nq + system.nu
         work = z[:, size] if system.works else np.zeros(len(t))
-        storage = Folder(path) if ended else IN_MEMORY  # what a killed run left is in several files, and joined
+        storage = Folder(path) if ended else IN_MEMORY  # samples of a killed run are in several files, and joined
         return Motion(
             system=system, t=t, q=z[:, :n], u=z[:, n:size], work=work, storage=storage,
             **_ending(facts, system, [system]), **arrays,
@@ -63,7 +63,7 @@ def _stored_motion(path: Path, system: System) -> Motion:
 
 
 def _ending(facts: Mapping[str, Any], system: System, systems: Sequence[System]) -> dict[str, Any]:
-    """What a file tells of the run."""
+    """Facts of the run in a file, as arguments of `Motion`."""
     return {
         "success": facts.get("success") is True,
         "message": str(facts["message"]),
@@ -77,9 +77,9 @@ def _ending(facts: Mapping[str, Any], system: System, systems: Sequence[System])
 
 
 def _judged(motion: Motion, udot: np.ndarray, multipliers: np.ndarray) -> Evaluation:
-    """What follows from the samples and these accelerations (nt, nu) and multipliers (nt, nc), if they are right.
+    """Evaluation of the samples with these accelerations (nt, nu) and multipliers (nt, nc), which are not trusted.
 
-    They are put into the equations; how far these are off is in the residuals.
+    They are substituted into the equations. The residuals show their errors.
     """
     engine = solver_engine(motion.system, motion.parameters)
     engine.take_scales(motion.sizes if len(motion) else None)

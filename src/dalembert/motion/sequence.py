@@ -1,4 +1,4 @@
-"""`MotionSequence`: a motion in which events changed something, read like one motion."""
+"""`MotionSequence`: a motion with changes at events, read like one motion."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MotionSequence(Recorded):
     segments: tuple[Motion, ...]
     events: Occurrences
     before: tuple[tuple[float, float], ...] = ()  # work done and energy lost before each segment; found if not given
-    verification: Verification | None = None  # what a second run said, see `verify`
+    verification: Verification | None = None  # by a second run, see `verify`
 
     def __post_init__(self) -> None:
         if self.before:
@@ -145,7 +145,7 @@ class MotionSequence(Recorded):
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Work done on the system since the start, (nt,), without what changes did."""
+        """Work done on the system since the start, (nt,), without that of changes."""
         return np.concatenate([m.work + work for m, (work, _) in zip(self.segments, self.before, strict=True)])
 
     @cached_property
@@ -200,7 +200,7 @@ class MotionSequence(Recorded):
 
     @property
     def message(self) -> str:
-        """How it ended, in words."""
+        """Message on how the run ended."""
         return self.segments[-1].message
 
     @property
@@ -243,7 +243,7 @@ class MotionSequence(Recorded):
     # -- files ------------------------------------------------------------------------------------------------------
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Everything a file needs, as arrays by name: those of every segment behind its number; the facts are JSON."""
+        """Contents of a file as arrays by name, those of each segment after its number; the facts are JSON."""
         arrays = {f"{k} {name}": a for k, motion in enumerate(self.segments) for name, a in motion.stored().items()}
         facts = {"segments": len(self.segments), "events": packed(self.events)}
         return {"sequence": np.array(json.dumps(facts)), "before": np.array(self.before), **arrays}
@@ -275,13 +275,13 @@ class MotionSequence(Recorded):
         return (*self.constraint_names, *unknowns)
 
     def _zeros(self, motion: Motion) -> dict[Any, Any]:
-        """What stands in an expression for multipliers and unknowns that a segment does not have."""
+        """Substitutions of zero for the multipliers and unknowns that a segment does not have."""
         known = {*motion.constraint_names, *motion.system.unknowns}
         missing = [name for name in self._forces if name not in known]
         return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, function_of_time)}
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], absent: float = 0.0) -> list[np.ndarray]:
-        """Values of each segment, `absent` in those that do not know what is asked for; raises if none does."""
+        """Values of each segment, `absent` in segments without the quantity. Raises if no segment has it."""
         parts: list[np.ndarray | None] = []
         errors: list[UnknownNameError] = []
         for motion in self.segments:

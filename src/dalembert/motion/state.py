@@ -213,7 +213,7 @@ def _check_loaded(path: str | Path, state: State) -> None:
 
 
 def residuals_of(state: State) -> dict[str, dict[str, float]]:
-    """What is left of every constraint by level and name, and of M u' = f + r by speed."""
+    """Residuals of every constraint by level and name, and of M u' = f + r by speed."""
     s, at = state.system, (state.t, state.q, state.u, state.parameters)
     names = (*s.constraint_names[: s.count("position")], *s.invariants)
     phi = s.evaluate("assembly", *at)[: len(names)]

@@ -1,4 +1,4 @@
-"""Motions in a folder, written while they run and read where they are: for those that do not fit into memory.
+"""Motions in a folder, written while they run and memory-mapped, for motions too large for memory.
 
 The folder holds the samples as .npy files - `0.t.npy` the times (nt,), `0.z.npy` the states (nt, nz), (q, u) and the
 work done - and `motion.json`: whose motion it is and, once the run has ended, how, with the checksums of the files. A
@@ -36,7 +36,7 @@ _TABLE = re.compile(r"([0-9]+)\.(t|z)\.npy")
 
 
 def begin_store(path: str | Path, system: System, parameters: np.ndarray, samples: int | None) -> Folder:
-    """A folder for a motion of a system, of so many samples if that is known; replaces a motion that is there.
+    """Prepare a folder for a motion, of so many samples if the number is known. Replaces a motion that is there.
 
     Raises `FileError` if something else is there, or if the disk has not enough room.
     """
@@ -61,7 +61,7 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
 
 
 def end_store(motion: Motion) -> None:
-    """Note how a motion in a folder ended, and leave nothing but its samples there."""
+    """Record in the folder how a motion ended, with checksums, and remove the tables of all parts but the last."""
     if not isinstance(motion.storage, Folder):
         return
     folder = motion.storage.path
@@ -76,7 +76,10 @@ def end_store(motion: Motion) -> None:
 
 
 def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """What a folder tells of a motion of a system, and its samples t (nt,) and z (nt, nz), mapped if it has ended."""
+    """Read the note of a folder with a motion of a system, and the samples t (nt,) and z (nt, nz).
+
+    The samples are memory-mapped if the run has ended.
+    """
     folder = Path(path)
     note = _note(folder)
     with reading(folder, "motion"):
@@ -102,7 +105,7 @@ def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.nda
 
 
 def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The samples of a run that was killed: what is later than all before it, of each part."""
+    """Samples of a run that was killed: of each part, those later than all samples before it."""
     times, states, last = [np.zeros(0)], [np.zeros((0, width))], -np.inf
     for t, z in parts:
         later = t > last
@@ -113,7 +116,7 @@ def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.
 
 
 def _old_files(folder: Path) -> list[Path]:
-    """The files of the motion in a folder; raises `FileError` if there is anything else."""
+    """The files of the motion in a folder. Raises `FileError` if it contains other files."""
     if not folder.exists():
         return []
     found = sorted(folder.iterdir()) if folder.is_dir() else [folder]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Tabled(Observed):
-    """Everything of a `Motion`, a `MotionSequence` and of `MotionOutputs` that is made of values by name."""
+    """Base class of `Motion`, `MotionSequence` and `MotionOutputs`: the methods that need only values by name."""
 
     t: np.ndarray
 
@@ -31,7 +31,7 @@ class Tabled(Observed):
         __getattr__ = no_attribute
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it was made of; what was computed from that is computed again, to the same bits."""
+        """The fields alone, for pickling. Cached results are computed again after loading, to the same bits."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Tabled(Observed):
         """The columns of tables by name, (nt,) each; `more` are names or expressions to be columns too."""
 
     def to_pandas(self, *more: Any) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers, energy and outputs by column, or what was kept of them, indexed by time.
+        """Coordinates, speeds, multipliers, energy and outputs, or the recorded outputs, by column, indexed by time.
 
         `more` are names or expressions to be columns too: `motion.to_pandas("hinge.angle", x + y)`.
         """

@@ -1,7 +1,7 @@
-"""`Tally`: what a certificate needs of the samples of a motion, found block by block and put together.
+"""`Tally`: the statistics of a motion's samples that its certificate needs, block by block.
 
-A motion at hand is tallied as a whole, one that is too large in blocks, and one whose samples are not kept while it
-runs. All three come to the same.
+A motion in memory is tallied as a whole, a larger one in blocks, and one whose samples are not recorded during its run.
+All three give the same result.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Worst(NamedTuple):
 
     @staticmethod
     def of(t: np.ndarray, residuals: np.ndarray) -> Worst:
-        """Those of residuals (nt, n) at samples t (nt,), of which there is at least one."""
+        """Largest absolute values of residuals (nt, n) at samples t (nt,), nt >= 1."""
         found = np.abs(residuals)
         at = _order(found).argmax(axis=0)
         return Worst(found[at, np.arange(found.shape[1])], t[at])
 
     def joined(self, later: Worst) -> Worst:
-        """Those of these samples and of later ones."""
+        """Largest absolute values over these samples and later ones."""
         more = _order(later.values) > _order(self.values)
         return Worst(np.where(more, later.values, self.values), np.where(more, later.t, self.t))
 
@@ -61,14 +61,14 @@ class EnergyTally(NamedTuple):
 
     @staticmethod
     def of(t: np.ndarray, kinetic: np.ndarray, potential: np.ndarray, work: np.ndarray) -> EnergyTally:
-        """Those at samples t (nt,), of which there is at least one."""
+        """Ranges of the energies (nt,) at samples t (nt,), nt >= 1."""
         excess = kinetic + potential - work
         least, largest = ((float(excess[k]), float(t[k])) for k in (excess.argmin(), excess.argmax()))
         ranges = [(float(part.min()), float(part.max())) for part in (kinetic, potential, work)]
         return EnergyTally((float(excess[0]), float(t[0])), least, largest, *ranges)
 
     def joined(self, later: EnergyTally) -> EnergyTally:
-        """Those at these samples and at later ones; NaN stays."""
+        """Ranges of the energies over these samples and later ones. NaN propagates."""
         less = _is_lower(later.least[0], self.least[0])
         more = _is_lower(-later.largest[0], -self.largest[0])
         ranges = [
@@ -79,7 +79,7 @@ class EnergyTally(NamedTuple):
         return EnergyTally(self.first, *extremes, *ranges)
 
     def met(self, run: Energies | None) -> Energies:
-        """What the certificate tells of: these and those along the `run` between the samples, if they are known."""
+        """Energies for the certificate: at the samples and, if known, along the `run` between them."""
         start = self.first[0] if run is None else run.start
         off, at = min(((-abs(value - start), t) for value, t in (self.least, self.largest)), key=_nan_first)
         met = Energies(self.first[1], start, -off, at, self.kinetic, self.potential, self.work)
@@ -87,7 +87,7 @@ class EnergyTally(NamedTuple):
 
 
 def _is_lower(value: float, known: float) -> bool:
-    """Whether a value is below one that is known; one that is not a number is below all others."""
+    """True if `value` is below `known`. NaN is below all numbers."""
     return value < known or (math.isnan(value) and not math.isnan(known))
 
 
@@ -113,7 +113,7 @@ class Spread(NamedTuple):
 
     @staticmethod
     def of(motion: EvaluatedMotion, rows: slice, first: int) -> Spread:
-        """That of some samples of a motion, the first of which is number `first` of a larger one."""
+        """Selection from some samples of a motion. The first of them is sample number `first` of a longer motion."""
         count, stride = rows.stop - rows.start, 1
         while -(-(first + count) // stride) > TALLIED_SAMPLES:
             stride *= 2
@@ -125,7 +125,7 @@ class Spread(NamedTuple):
         return Spread(motion.system, motion.parameters, first + count, stride, *(a[chosen] for a in arrays))
 
     def joined(self, later: Spread) -> Spread:
-        """That of these samples and of later ones, which begin where these end."""
+        """Selection from these samples and the later ones, which begin where these end."""
         regular = -(-self.samples // self.stride)  # without the last, if that is not one of them
         arrays = [
             np.concatenate([mine[: regular : later.stride // self.stride], theirs])
@@ -135,11 +135,12 @@ class Spread(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a certificate needs of samples, of which there is at least one.
+    """Statistics of one or more samples, as a certificate needs them.
 
-    `worst` has that of phi, psi and the acceleration residuals, that of the latter where constraints were independent,
-    and that of the balance. `condition` is the lowest quality of a solve and its time, `dependent` are the times at
-    which it was practically zero. `jumps` are those of constraints at instants known beforehand.
+    `worst` holds the largest residuals by name: "position" (phi), "velocity" (psi), "acceleration", "independent" (the
+    acceleration residuals where constraints were independent) and "solve" (the balance). `condition` is the smallest
+    reciprocal condition of a solve and its time. `dependent` are the times at which it was practically zero. `jumps`
+    are the jumps of constraints at instants known beforehand.
     """
 
     samples: int
@@ -159,9 +160,9 @@ class Tally(NamedTuple):
 
     @staticmethod
     def of(motion: EvaluatedMotion, rows: slice, first: int = 0) -> Tally:
-        """That of some samples of a motion, number `first` and on of a larger one; the sample before them counts, too.
+        """Tally of some samples of a motion, which are the samples from number `first` on of a longer motion.
 
-        What happens between two samples belongs to the later one.
+        The sample before them is read too: an occurrence between two samples belongs to the later one.
         """
         system, e, t = motion.system, motion.evaluation, motion.t[rows]
         condition = e.condition[rows]
@@ -185,7 +186,7 @@ class Tally(NamedTuple):
         )
 
     def joined(self, later: Tally) -> Tally:
-        """That of these samples and of later ones, which begin where these end."""
+        """Tally of these samples and the later ones, which begin where these end."""
         lower = _is_lower(later.condition[0], self.condition[0])
         return Tally(
             samples=self.samples + later.samples,
@@ -201,7 +202,7 @@ class Tally(NamedTuple):
 
 
 def tally_of(motion: EvaluatedMotion) -> Tally:
-    """The tally of a motion at hand, which has samples, in blocks if it is too large to be looked at as a whole."""
+    """Tally of a motion in memory with samples, in blocks if it is large."""
     e = motion.evaluation
     blocks = motion.storage.slices(len(motion), e.phi.shape[1] + e.psi.shape[1] + 2 * e.acceleration.shape[1])
     tallies = (Tally.of(motion, rows, rows.start) for rows in blocks)

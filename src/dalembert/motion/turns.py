@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
-SURE = np.pi / 2  # an angle this close to what its rate predicts has its turns counted right
+SURE = np.pi / 2  # an angle this close to the prediction by its rate has its turns counted right
 TURN_HALVINGS = 20
 
 

@@ -1,4 +1,4 @@
-"""`Verification`: what a second, independent run says about the error of a motion."""
+"""`Verification`: the error of a motion, estimated by a second, independent run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL_SIZE = 1e-3  # sizes below this part of the largest coordinate do not make
 
 @dataclass(frozen=True)
 class SecondRun:
-    """How the second run of `verify` differs from the first beside formulation and method.
+    """Tolerance and steps of the second run of `verify`, which also uses another formulation and method.
 
     `rtol` is its tolerance where an explicit method can reach it. Its steps are at most the mean step of the first run
     divided by `finer`.
@@ -47,8 +47,8 @@ class Verification:
 
     `method` says what made that run, `samples` how many samples were compared, `until` the time up to which. `sizes`
     are the largest absolute values of the coordinates. `remarks` are other things that differ or were left out;
-    `differing` are the events that occurred another number of times. Of a motion of which `outputs=` kept some values,
-    these are in the place of coordinates.
+    `differing` are the events that occurred another number of times. For a motion with `outputs=`, the recorded outputs
+    take the place of coordinates.
     """
 
     coordinates: tuple[Deviation, ...]
@@ -69,7 +69,7 @@ class Verification:
 
     @property
     def worst(self) -> Deviation:
-        """That of the coordinate with the largest error; NaN if nothing could be compared."""
+        """Deviation of the coordinate with the largest error; NaN if nothing could be compared."""
         return _worst(self.coordinates) or Deviation("", np.nan, np.nan)
 
     @property
@@ -82,7 +82,7 @@ class Verification:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the certificate says."""
+        """Lines of the certificate: the estimated errors, the second run, and remarks."""
         groups = (("coordinate", self.coordinates), ("speed", self.speeds), ("multiplier", self.multipliers))
         told = [f"{what} {worst}" for what, group in groups if (worst := _worst(group)) is not None]
         return (

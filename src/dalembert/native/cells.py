@@ -1,4 +1,4 @@
-"""Cells of the line of a variable in which a polynomial of low degree tells all of a function.
+"""Cells of the axis of a variable, in each of which a polynomial of low degree represents a function.
 
 A cell [a, b] is fine if |w_P| (b - a)^P, the remainder of the Taylor series of order P = ORDER, is at most REMAINDER of
 the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down to
@@ -62,7 +62,7 @@ FINE, HALVED, JUMP = 1, 0, -1
 
 @jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8))
 def _judge(code, numbers, w, a, b, size, least, shortest):
-    """FINE if a polynomial tells all of a cell, HALVED if not; JUMP if it is too short to halve and has no series.
+    """FINE if a polynomial represents a cell, HALVED if not; JUMP if it is too short to halve and has no series.
 
     A `size` of zero stands for that of the function in the cell itself, and `least` if that is smaller.
     """
@@ -72,7 +72,7 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
     if w[at] > HUGE or w[at + UPPER] < -HUGE:
         return FINE  # no motion gets here
     change, rest = w[at + UPPER] - w[at], max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER]))
-    if rest != 0.0:  # in cells of 1e31 and more it is below what numbers hold, and (b - a)^P is above
+    if rest != 0.0:  # in cells of 1e31 and more it underflows, and (b - a)^P overflows
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))

@@ -39,7 +39,7 @@ _MEANINGS = {
 }  # fmt: skip
 _LLVM = {kinds.f8: "double", kinds.i8: "i64", kinds.u8: "i64"}
 _FIELDS = {"c_double": f8, "c_long": i8, "c_longlong": i8}
-_CHECKED = [False]  # whether bounds are checked in what is being compiled
+_CHECKED = [False]  # whether bounds are checked in the code being compiled
 _ELSEWHERE: set[str] = set()  # symbols of functions that are only declared here: another process translates them
 
 
@@ -105,7 +105,7 @@ class _PlainCompiler(CompilerBase):
 
 @functools.cache
 def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of the key
-    """What Numba calls a native function by; it has the one signature."""
+    """Numba dispatcher of a native function, with its single signature."""
     # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
     options = {"nogil": True, "error_model": "numpy", "boundscheck": checked, "_nrt": False}
     passes = _PlainCompiler if native.function.__module__.startswith("dalembert.") else Compiler
@@ -128,7 +128,7 @@ def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of 
 
 
 def _declared(native: Native, signature: Any) -> Any:
-    """What Numba takes for a compiled function: its callers are linked with the symbol later."""
+    """Stand-in for a compiled function. Its callers are linked with the symbol later."""
     function = native.function
     described = PythonFunctionDescriptor(
         native=True, modname=function.__module__, qualname=function.__qualname__, unique_name=native.symbol,
@@ -151,13 +151,13 @@ def _definition(declared: Intrinsic) -> Any:
     scope: dict[str, Any] = {"define": define}
     exec(f"def {declared.__name__}(context, {names}): return define(context, {names})", scope)  # noqa: S102
     defined = intrinsic(scope[declared.__name__])
-    cpu_target.typing_context.refresh()  # what was defined since the last look
+    cpu_target.typing_context.refresh()  # take up definitions since the last refresh
     cpu_target.target_context.refresh()
     return defined
 
 
 class _Here:
-    """What `Intrinsic.define` may use."""
+    """Names of the compiler that `Intrinsic.define` may use."""
 
     ir, types, cgutils, f8, i8, Floats, Ints, Places = ir, types, cgutils, f8, i8, Floats, Ints, Places
     meaning, view, check_bounds, hand_on = (
@@ -177,7 +177,7 @@ def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
 
 @contextlib.contextmanager
 def _unlinked(*, checked: bool) -> Iterator[None]:
-    """Let Numba translate functions without linking, optimising or loading them, for as long as the context lasts."""
+    """Context in which Numba translates functions without linking, optimising or loading them."""
     with (
         global_compiler_lock,
         _instead(JITCodeLibrary, finalize=_leave),
@@ -194,10 +194,10 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _declared_only(elsewhere: Iterable[Native]) -> Iterator[None]:
-    """Let functions be declared, not translated, for as long as the context lasts.
+    """Context in which functions are declared, not translated.
 
-    What was translated before or meanwhile is forgotten: of two processes only one may define a function, and a module
-    that is made later, for an extension, has to define all it calls.
+    Earlier and concurrent translations are discarded: of two processes only one may define a function, and a module
+    made later, for an extension, has to define all functions it calls.
     """
     _ELSEWHERE.update(native.symbol for native in elsewhere)
     if not _ELSEWHERE:
@@ -216,13 +216,13 @@ def _leave(library: Any) -> None:
 
 
 def _name(_context: Any, _library: Any, description: Any, environment: Any) -> Any:
-    """A key by which callers find the function; there is nothing to call."""
+    """A key by which callers find the function. There is no function to call."""
     return _dynfunc.make_function(description.lookup_module(), description.qualname, "", 0, environment, ())
 
 
 @contextlib.contextmanager
 def _remembered_answers() -> Iterator[None]:
-    """Let Numba look up once, not thousands of times, what `+` of two floats is and how long a pointer is."""
+    """Context in which Numba caches answers it looks up thousands of times: types of calls and sizes of types."""
     call_type, size = types.Function.get_call_type, CPUContext.get_abi_sizeof
     known_types: dict[Any, Any] = {}
     known_sizes: dict[str, int] = {}
@@ -260,7 +260,7 @@ def _instead(owner: Any, **others: Any) -> Iterator[None]:
 
 
 def join(modules: Iterable[Any]) -> Any:
-    """One module of those that were translated, each function also as `c.symbol` for C callers."""
+    """One module of the translated functions, each also as `c.symbol` for C callers."""
     module = llvm.parse_assembly("")
     for one in modules:
         module.link_in(one)
@@ -272,7 +272,7 @@ def join(modules: Iterable[Any]) -> Any:
 
 
 def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked: bool) -> Any:
-    """The module of native functions and of those they call, but for what is translated `elsewhere`."""
+    """Module of native functions and of those they call, without those translated `elsewhere`."""
     with _unlinked(checked=checked), _declared_only(elsewhere):
         libraries: dict[int, Any] = {}
         for native in natives:
@@ -290,7 +290,7 @@ def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked
         for function in one.functions:
             function.name = names.get(function.name, function.name)
         module.link_in(one)
-    for function in module.functions:  # Numba's own, among them wrappers for Python, which nobody calls
+    for function in module.functions:  # Numba's own, among them unused wrappers for Python
         if not function.is_declaration and function.name not in NATIVE:
             function.linkage = "internal"
     return module

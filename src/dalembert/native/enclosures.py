@@ -56,7 +56,7 @@ from dalembert.native.types import Floats, Ints, f8, i8, several
 ORDER = 8  # that of the most accurate explicit method
 UPPER = ORDER + 1  # a series is the lower bounds of all orders, then their upper bounds
 WIDTH = 2 * UPPER
-ROUNDING = 4.0 * 2.0**-52  # of a value: what an operation may round away
+ROUNDING = 4.0 * 2.0**-52  # relative rounding error of an operation
 
 
 @jit(several(f8, 2)(f8, f8, f8, f8))
@@ -109,7 +109,7 @@ def _rough(w, at, orders, low, high):
 
 @jit(i8(Floats, i8, i8, f8, f8))
 def _constant(w, at, orders, low, high):
-    """What does not change with the variable."""
+    """Series of a quantity in [low, high] that does not depend on the variable."""
     _set(w, at, 0, low, high)
     for k in range(1, orders + 1):
         _set(w, at, k, 0.0, 0.0)

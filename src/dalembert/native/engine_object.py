@@ -43,7 +43,7 @@ class Library:
         self._resources = load_object(code)
 
     def find(self, native: Native) -> Place | None:
-        """Where a function lies; None if it is not here."""
+        """Find a function in this library; None if it is not here."""
         internal = self._resources.get_function_address(native.symbol)
         if not internal:
             return None
@@ -53,7 +53,7 @@ class Library:
 
 @find_by
 def find(native: Native) -> Place:
-    """Where a native function lies: in the engine, or in code compiled for it alone, as for an extension."""
+    """Find a native function: in the engine, or in code compiled for it alone, as for an extension."""
     with _ONE_AT_A_TIME:
         found = engine().find(native) if is_own(native) else None
         if found is None:
@@ -72,7 +72,7 @@ def engine() -> Library:
             return Library(shipped)
         cache = ObjectCache()
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
-        # Files written since they were imported name nothing: what is in this process is not what they say.
+        # Files written since their import give no name: they do not describe the code in this process.
         name = source_key() if are_sources_imported() else None
         code = _kept(cache, name)
         if code is None:
@@ -134,7 +134,7 @@ def _tell(message: str) -> None:
 
 
 def source_key() -> str:
-    """Key of the sources: what the engine would be made of."""
+    """Digest of the toolchain and the sources of the engine."""
     digest = hashlib.sha256(_toolchain())
     for source in sources():
         digest.update(source.read_bytes())

@@ -1,4 +1,4 @@
-"""What native functions use beyond arithmetic: calls by address, copies, views of memory, weighted sums.
+"""Intrinsics of native functions beyond arithmetic: calls by address, copies, views of memory, weighted sums.
 
 Each is a function that writes LLVM IR at the place of its call. They are declared here without the compiler, which asks
 for `Intrinsic.definition` when it meets one.
@@ -77,7 +77,7 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for few numbers: lines here and now, where a call of the libc would take as long as their copies."""
+    """Like `move`, for few numbers, in inline code: a call of the libc would take as long as the copies."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
         def copy_some(at: Callable[[Any], Any], _broadcast: Callable[[Any], Any]) -> None:

@@ -50,7 +50,7 @@ def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Ca
 
 
 class Place(NamedTuple):
-    """Where a native function lies, for native callers and for C and Python, and the mark of a failure in its library.
+    """Addresses of a native function, for native callers and for C and Python, and of the failure mark of its library.
 
     The mark is an int32; not zero after a function has left the bounds of an array, which checked builds notice.
     """
@@ -70,7 +70,7 @@ def find_by(finder: Callable[[Native], Place]) -> Callable[[Native], Place]:
 
 
 def find(native: Native) -> Place:
-    """Where the machine code of a native function lies."""
+    """Addresses of the machine code of a native function."""
     if not _FINDERS:
         import_module(ENGINE)
     return _FINDERS[0](native)
@@ -93,12 +93,12 @@ class Native:
 
     @cached_property
     def address(self) -> int:
-        """Where native code finds the function."""
+        """Address of the function for native code."""
         return find(self).internal
 
     @cached_property
     def c_address(self) -> int:
-        """Where C finds the function: arrays are a pointer and a size, records a pointer, an int64_t may be an int."""
+        """Address for C: arrays are a pointer and a size, records a pointer, an int64_t may be an int."""
         return find(self).external
 
     @cached_property
@@ -124,11 +124,11 @@ class Native:
 
     @cached_property
     def dtypes(self) -> tuple[np.dtype | None, ...]:
-        """What the entries of each argument must be; None for scalars and records."""
+        """NumPy type of the entries of each argument; None for scalars and records."""
         return tuple(_DTYPES.get(kind) for kind in self.signature.arguments)
 
     def numbers(self, *arguments: Any) -> list[Any]:
-        """What stands for the first arguments in `call`: an array is its address and size, a record its address."""
+        """The first arguments as plain numbers for `call`: address and size of an array, address of a record."""
         numbers: list[Any] = []
         for dtype, value in zip(self.dtypes, arguments, strict=False):
             if dtype is None:
@@ -150,7 +150,7 @@ def _named(module: str, name: str) -> Any:
 
 
 def _symbol(function: Any) -> str:
-    """A name that tells a function from all others, the same in every process for those of this package.
+    """Name of a function, unique, and for functions of this package the same in every process.
 
     Functions that close over values, such as those made from a tableau, are told apart by the values.
     """
@@ -164,7 +164,7 @@ def _symbol(function: Any) -> str:
 
 
 def content_of(value: Any) -> str:
-    """What a value that native code refers to is, in words that are equal if and only if the values are."""
+    """Text of a value that native code refers to. Texts are equal if and only if the values are."""
     if isinstance(value, Native):
         return value.symbol
     if isinstance(value, Intrinsic):
@@ -176,7 +176,7 @@ def content_of(value: Any) -> str:
 
 @functools.cache
 def _source(module: str) -> str:
-    """Digest of the source of a module: what an intrinsic writes depends on all of it."""
+    """Digest of the source of a module. The code of an intrinsic depends on all of it."""
     path = sys.modules[module].__file__
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else module
 
@@ -199,7 +199,7 @@ def made_of(native: Native) -> str:
 
 
 def address_of(array: np.ndarray) -> int:
-    """Where the entries of an array lie; 0 if there are none."""
+    """Address of the entries of an array; 0 if there are none."""
     if not array.size:
         return 0
     return _number_at(id(array) + _HEAD).value if _IS_LAID_OUT else array.ctypes.data

@@ -2,9 +2,9 @@
 
 Native code comes from LLVM, through the IR text of `llvm_ir`; no C compiler is needed. An instruction takes about 45 us
 to compile in kernels of every evaluation, 12 us in those that are called rarely (`Use`), and saves about 2 ns in every
-call against CasADi's interpreter, so native code pays after some 20,000 calls whatever the size. What grows with size
-is the wait before the first step. Above `NATIVE_LIMIT` instructions the kernel therefore calls the interpreter, unless
-the object cache holds native code from an earlier, more patient run.
+call against CasADi's interpreter, so native code pays after some 20,000 calls whatever the size. Only the wait before
+the first step grows with size. Above `NATIVE_LIMIT` instructions the kernel therefore calls the interpreter, unless the
+object cache holds native code from an earlier, more patient run.
 
 Measured on Zen 4 with LLVM 22, on the mass matrix and forces of chains of pendulums in relative angles, without loops
 over equal pieces; `benchmarks/kernel_vs_c.py` compares the calls with C:
@@ -67,7 +67,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 @dataclass(frozen=True)
 class Use:
-    """How a kernel is used, and so what its code is worth.
+    """Use of a kernel, which decides how much its compilation is worth.
 
     A tape `worth` times longer than its distinct pieces becomes loops over these. Codegen level 0 takes an eighth of
     the time of level 1 and yields straight lines that take a fifth to a third longer, and loops half as long again.
@@ -238,7 +238,7 @@ def toolchain() -> bytes:
 
 @functools.cache
 def _emitter() -> bytes:
-    """Digest of what writes the IR of kernels."""
+    """Digest of the sources that write the IR of kernels."""
     try:
         sources = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in EMITTER)
     except OSError:  # a frozen application ships no source, and does not change either
@@ -281,7 +281,7 @@ def load_object(code: bytes) -> Any:
 
 
 def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
-    """The address of the function `kernel` in the code, and what must be kept alive with it."""
+    """Address of the function `kernel` in the code, and the objects to keep alive with it."""
     engine = load_object(code)
     return engine.get_function_address("kernel"), (engine,)
 
@@ -302,7 +302,7 @@ def _load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, 
 
 
 def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tuple[Any, ...]] | None:
-    """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
+    """Address of a function that loops over equal pieces, and objects to keep alive; None if that gains little."""
     from dalembert.native.loop_ir import emit_loops  # the systems of most users have no tape of that length
     from dalembert.native.repetition import find_repetition
     from dalembert.native.tape import read_tape
@@ -325,7 +325,7 @@ def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tu
 
 
 def _table(names: Sequence[str], arrays: Mapping[str, np.ndarray], others: Mapping[str, int]) -> dict[str, int]:
-    """What a table of these names holds: addresses of arrays, and other integers."""
+    """Entries of a table by `names`: addresses of arrays, and other integers."""
     return {name: arrays[name].ctypes.data if name in arrays else others[name] for name in names}
 
 
@@ -347,7 +347,7 @@ def _buffer_evaluation() -> int:
 
 
 def _interpret(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]]:
-    """Address of a function that runs CasADi's interpreter, and what must be kept alive with it."""
+    """Address of a function that runs CasADi's interpreter, and the objects to keep alive with it."""
     n_in, nonzeros = function.nnz_in(), function.nnz_out()
     count = count_buffers()
     buffers: list[Any] = [function.buffer()[0] for _ in range(count)]

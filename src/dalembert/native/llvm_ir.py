@@ -74,7 +74,7 @@ def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tup
 
 
 def distinct_arguments(program: Program, turns: Sequence[int]) -> list[int]:
-    """What sines and cosines are taken of, each argument once."""
+    """Arguments of sines and cosines, each once."""
     return list(dict.fromkeys(program.arguments[value][0] for value in turns))
 
 

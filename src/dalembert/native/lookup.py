@@ -1,4 +1,4 @@
-"""Piecewise polynomials of one variable: what a graph calls to find a piece, and the native code of that.
+"""Piecewise polynomials of one variable: the leaf function that finds a piece, for graphs and in native code.
 
 A CasADi graph calls a leaf function, which returns the coefficients of the piece that x lies in. Its derivative is
 zero. The polynomial itself is part of the graph, so derivatives of all orders are exact and need no other leaf.
@@ -101,7 +101,7 @@ def evaluate(leaf: ca.Function, order: int, x: ca.SX) -> ca.SX:
 
 
 def lookups_of(function: ca.Function) -> list[Lookup]:
-    """What the leaves that a function calls look up."""
+    """The tables that the leaves of a function look up."""
     return [read_leaf(f) for f in function.find_functions(-1) if f.name().startswith(PREFIX)]
 
 
@@ -129,7 +129,7 @@ class Lookup:
 
     @property
     def width(self) -> int:
-        """Numbers per piece, which are also what the leaf returns."""
+        """Numbers per piece, all of which the leaf returns."""
         return self.rows.shape[1]
 
     @cached_property

@@ -102,13 +102,13 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
     varying = np.zeros(first - c + len(results) + len(kept), dtype=bool)
     for run in runs:
         varying |= (run.places != run.places[0]).any(axis=0)
-    varying[first - c :] = True  # what is written is written in turn
+    varying[first - c :] = True  # output places differ between instances
     program = Program(operations, arguments, schedule(operations, arguments), {})
     return _Form(program, kinds, results, kept, varying.tolist(), varying_constants)
 
 
 def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]]:
-    """The function of one shape: what all instances share is loaded first, then a loop over the instances.
+    """Function of one shape: loads the values shared by all instances, then loops over the instances.
 
     Also returns the widths of its vectors of sines and cosines.
     """

@@ -36,7 +36,7 @@ class Turns:
 
 
 def take_turns(repetition: Repetition) -> tuple[list[Run], list[Turns]]:
-    """The runs of other shapes, and the sines and cosines of those that are nothing else."""
+    """Separate runs whose shape is a lone sine or cosine: the other runs, and the sines and cosines."""
     rest, found = [], list[np.ndarray]()  # rows (source, level, argument, its sine, its cosine), one of the last two
     for run in repetition.runs:
         if run.shape not in _LONE:

@@ -1,4 +1,4 @@
-"""Object code on disk, found by what it was made from.
+"""Object code on disk, by the digest of its sources.
 
 An entry is one file: magic, key, SHA-256 of the payload, payload. Machine code that is not exactly what was stored must
 never run. An entry that is truncated, altered, stored under another key, owned or writable by another user, or not a
@@ -26,7 +26,7 @@ _STALE = 3600.0  # s; a writer that died left the temporary file behind
 
 
 def default_directory() -> Path | None:
-    """Where kernels are cached: $DALEMBERT_CACHE_DIR, else the user's cache directory; None if there is no home."""
+    """Directory of cached kernels: $DALEMBERT_CACHE_DIR, else the user's cache directory; None without a home."""
     chosen = os.environ.get("DALEMBERT_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -127,13 +127,13 @@ def _unpack(data: bytes, key: str) -> bytes | None:
 
 
 def _read_own_file(path: Path) -> bytes | None:
-    """The content of a regular file that this user owns and nobody else may write; None for anything else."""
+    """Content of a regular file that this user owns and nobody else may write; None for other files."""
     # Without O_NONBLOCK a FIFO of that name would block; O_NOFOLLOW refuses links out of the directory.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        # The checksum is no secret: whoever may write the file could plant code under a valid one.
+        # The checksum is no secret: anyone who may write the file could plant code under a valid one.
         owned = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE)
         return file.read() if owned and stat.S_ISREG(status.st_mode) else None
 

@@ -1,4 +1,4 @@
-"""`Plan`: what every native function of a run knows, and the signatures of the parts that can be exchanged.
+"""`Plan`: the data known to every native function of a run, and the signatures of its exchangeable parts.
 
 Native functions pass the plan and one array of floats, `mem` (see `native.workspace`): the input of kernels, x = (t, q,
 u, p), their output, the solution u' and la, and workspace. Matrices are flat and row-major.

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-LONGEST_WAIT = 600.0  # s; whoever waits longer goes on without the lock: its holder may be stopped
+LONGEST_WAIT = 600.0  # s; then a process continues without the lock: its holder may be stopped
 PAUSE = 0.05  # s between two attempts
 _NAME = "engine.lock"
 
@@ -43,7 +43,7 @@ def _opened(directory: Path | None) -> int | None:
 
 
 def _acquire(descriptor: int, wait: Callable[[], None]) -> None:
-    """Lock an open file as soon as nobody has it; give up after `LONGEST_WAIT`, or where files cannot be locked."""
+    """Lock an open file once it is free. Gives up after `LONGEST_WAIT`, or if files cannot be locked."""
     end = 0.0
     while not _try_lock(descriptor):
         if not end:

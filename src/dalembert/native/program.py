@@ -132,7 +132,7 @@ class _Reading:
         return value
 
     def _unwrapped(self, op: int, values: tuple[int, ...]) -> int | None:
-        """The part of a piece that floor(part * WHOLE) / WHOLE is, or what stands for floor(part * WHOLE) meanwhile."""
+        """Part of a piece that equals floor(part * WHOLE) / WHOLE; or floor(part * WHOLE), remembered until divided."""
         if op == ca.OP_FLOOR:
             (v,) = values
             factors = self.arguments[v] if self.operations[v] == ca.OP_MUL else ()

@@ -92,7 +92,7 @@ class _Values:
 
     @property
     def results(self) -> np.ndarray:
-        """How many results each value is."""
+        """Number of results that each value is."""
         return np.diff(self.start)
 
 
@@ -180,7 +180,7 @@ def _number(tape: Tape) -> _Values:
 
 
 def _role(op: int) -> int:
-    """What `number_values` does with an operation."""
+    """Role of an operation in `number_values`."""
     if op in (ca.OP_CONST, ca.OP_INPUT):
         return roles.LEAF
     if op == ca.OP_OUTPUT:

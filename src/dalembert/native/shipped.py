@@ -45,7 +45,7 @@ def pack(objects: Mapping[str, bytes], root: Path, packages: tuple[str, ...]) ->
 
 
 def _processor() -> str | None:
-    """The best family that this processor belongs to; None if wheels bring nothing for it."""
+    """The best family that this processor belongs to; None if wheels contain no code for it."""
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         return None
     features = llvm.get_host_cpu_features()

@@ -69,15 +69,15 @@ def define_sines() -> list[str]:
 
 
 def count_lanes(arguments: int) -> int:
-    """How many lanes serve so many arguments: 1, 2 or 4."""
+    """Number of lanes for so many arguments: 1, 2 or 4."""
     return 1 if arguments == 1 else 2 if arguments == 2 else LANES
 
 
 def declare_sines(widths: Iterable[int]) -> list[str]:
-    """What the lines of `emit_sines` refer to, for vectors of these widths: intrinsics, and the way by the libm.
+    """Declarations for the lines of `emit_sines`, for vectors of these widths: intrinsics, and the calls of the libm.
 
-    The functions aside preserve all registers, so that nothing is kept from the others for the sake of a call that is
-    hardly ever made.
+    The calls of the libm are in functions of their own that preserve all registers. So the rare call does not cost the
+    other lines any registers.
     """
     widths = sorted(widths)
     text = ["declare double @sin(double) #0", "declare double @cos(double) #0"] if widths else []
@@ -175,7 +175,7 @@ class _Vector:
         self.lines += [f"br i1 {near}, label %{name}near, label %{name}far, !prof !0", f"{name}near:"]
 
     def reduce(self, x: str) -> None:
-        """n, r and what r lacks: x = n pi/2 + r + rest."""
+        """n, r and the error `rest` of r: x = n pi/2 + r + rest."""
         kind = self.kind
         shifted = self.fma("shifted", x, self.number(TURN), self.number(INTEGER))
         n = self.put("n", f"fsub {kind} {shifted}, {self.number(INTEGER)}")
@@ -249,7 +249,7 @@ class _Vector:
             self.put(f"{name}t", f"bitcast {integer} {flipped} to {kind}")
 
     def join(self, x: str) -> None:
-        """The way by the libm, and the block in which both ways meet."""
+        """The fallback to the libm, and the block in which both paths join."""
         name, kind, width = self.name, self.kind, self.width
         self.lines += [
             f"br label %{name}on", f"{name}far:", f"store {kind} {x}, ptr %aside, align 8",

@@ -1,10 +1,10 @@
 """The instruction tape of a CasADi function as arrays.
 
-CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them stand in a vector of
-the function, sixteen bytes each: the operation and three integers, or one integer and a double. Where that vector is,
-is found once in a small function, all of whose instructions are compared; of every other function many are. If anything
-differs, the instructions are asked for one by one, and so they are in versions of CasADi that nobody has looked at. To
-read them out of the serialised text instead takes as long as all other work on a kernel together.
+CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them are in a vector of
+the function object, sixteen bytes each: the operation and three integers, or one integer and a double. The offset of
+that vector is found once in a small function, by comparing all of its instructions; in every other function many are
+compared. If any of them differs, the instructions are read one by one, as they are in untested versions of CasADi.
+Reading them from the serialised text would take as long as all other work on a kernel together.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FUNCTION_BYTES, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in 
 
 @dataclass(frozen=True)
 class Tape:
-    """Instructions in their order, (n,) each: the operation, where its value goes, and what it reads.
+    """Instructions in order, (n,) each: the operation, the target of its value, and its arguments.
 
-    A constant reads the bits of a double, an input its index. An output reads a value; its target is a row. Where
-    nothing is read there is -1. CasADi keeps `slots` values at a time.
+    A constant reads the bits of a double, an input its index. An output reads a value; its target is a row. A missing
+    argument is -1. CasADi keeps `slots` values at a time.
     """
 
     operations: np.ndarray
@@ -57,7 +57,7 @@ def read_tape(function: ca.Function) -> Tape:
 
 
 def _arities(function: ca.Function, operations: np.ndarray) -> np.ndarray:
-    """How many values each operation reads, by its number."""
+    """Number of values that each operation reads, by number of the operation."""
     where = np.full(int(operations.max(initial=0)) + 1, -1)
     where[operations] = np.arange(len(operations))  # one instruction of each
     return np.array([0 if k < 0 else len(function.instruction_input(k)) for k in where.tolist()], dtype=np.int64)
@@ -88,7 +88,7 @@ def _recall(function: ca.Function) -> np.ndarray | None:
 
 @functools.cache
 def _place() -> int | None:
-    """Where in a function CasADi keeps its vector of instructions, in bytes; None if it is not found in a small one.
+    """Offset in bytes of the vector of instructions in CasADi's function object; None if it is not found.
 
     A vector is three addresses: where it begins, where it ends, and where the memory for it ends.
     """
@@ -107,7 +107,7 @@ def _place() -> int | None:
 
 
 def _node(function: ca.Function) -> int:
-    """The address of what a function is a handle of."""
+    """Address of the node that a function is a handle of."""
     handle: Any = function
     return _word(int(handle.this))
 
@@ -123,5 +123,5 @@ def _is_same(function: ca.Function, k: int, content: bytes) -> bool:
 
 
 def _reads_one(function: ca.Function, k: int) -> bool:
-    """Whether instruction k reads one value, so that its last word says nothing; that of an output is a row."""
+    """True if instruction k reads one value, so that its last word has no meaning; for an output it is a row."""
     return bool(function.instruction_id(k) != ca.OP_OUTPUT and len(function.instruction_input(k)) == 1)

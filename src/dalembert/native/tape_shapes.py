@@ -1,4 +1,4 @@
-"""The native pass that compares the pieces of a tape: shapes, and what differs between pieces of one shape."""
+"""The native pass that compares the pieces of a tape: their shapes, and the differences within a shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT = 1, 2, 3  # kinds of slots
 
 
 class Description(Record):
-    """Where arrays begin in `work`: by value, by piece, by group (pieces of one shape and level), and pools."""
+    """Offsets of arrays in `work`: by value, by piece, by group (pieces of one shape and level), and pools."""
 
     _fields_ = ints(
         "kept copied row_start rows code stamp begin level group place_start constant_start "

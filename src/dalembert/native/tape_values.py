@@ -19,7 +19,7 @@ SEED, SPREAD = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd numbers that spread
 
 
 class Counts(Record):
-    """How many there are of what a pass finds."""
+    """Numbers of the items that a pass finds."""
 
     _fields_ = ints("values results sums terms pieces kept nodes sets pool members groups shapes places constants")
 
@@ -114,7 +114,7 @@ def find_long_sums(count, ops, one, two, rows, uses, inside, stack, other, root,
 
 
 class Cut(Record):
-    """Where the arrays of a cut begin in `work`: by value, by piece, by node of the lists of users, by set of users."""
+    """Offsets of the arrays of a cut in `work`: by value, by piece, by node of the lists of users, by set of users."""
 
     _fields_ = ints(
         "label kept head term sum level stamp node next table set_start set_piece pool member of_member "
@@ -133,7 +133,7 @@ def new_piece(count, at, work, level):
 
 @jit(i8(Counts, Cut, Ints, i8))
 def keep(count, at, work, value):
-    """Give a value a place among those that are passed on."""
+    """Assign a place to a value among those passed on."""
     if work[at.kept + value] < 0:
         work[at.kept + value] = count.kept
         count.kept += 1
@@ -199,7 +199,7 @@ def settle(count, at, work, value, mask):
 
 @jit(i8(Counts, Cut, Ints, i8, Ints, Ints, Ints, Ints, Ints, Ints))
 def cut_pieces(count, at, work, mask, ops, one, two, rows, start, terms):
-    """Pieces and the values they pass on; users come before what they use.
+    """Cut values into pieces, and find the values they pass on. Users come before their arguments.
 
     `work[at.sum + v]` is the number of the sum that v is or -1, `start` and `terms` are those of `find_long_sums`.
     """

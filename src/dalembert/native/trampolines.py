@@ -19,7 +19,7 @@ INTERPRETER = (
 
 
 def count_buffers() -> int:
-    """How many buffers a kernel has."""
+    """Number of buffers of a kernel."""
     return max(8, 2 * (os.cpu_count() or 1))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
-PROCESSES = 2  # more do not pay: each has to import what it translates
+PROCESSES = 2  # more do not pay: each has to import all it translates
 FEWEST_FUNCTIONS = 50  # functions that are not worth another process
 _IMPORTED = time.time()
 
@@ -45,7 +45,7 @@ def sources() -> list[Path]:
 
 
 def are_sources_imported() -> bool:
-    """Whether the files still are what this process has imported: none was written since."""
+    """True if the files are those that this process has imported: none was written since."""
     return max(source.stat().st_mtime for source in sources()) < _IMPORTED
 
 

@@ -65,7 +65,7 @@ def floats(names: str) -> tuple[tuple[str, type], ...]:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a native function returns and takes."""
+    """Signature of a native function: types of its result and arguments."""
 
     result: Type
     arguments: tuple[Type | type[Record], ...]

@@ -17,7 +17,7 @@ from dalembert.native import engine_object  # noqa: F401 - brings the machine co
 from dalembert.native.jit import CHECKED, address_of
 from dalembert.native.types import Record
 
-GUARD = 8 if CHECKED else 0  # floats between blocks, which nobody may write
+GUARD = 8 if CHECKED else 0  # floats between blocks, which must not be written
 _UNTOUCHED = np.frombuffer(b"guarded!", dtype=float)[0]
 
 NOTHING, NO_INTS = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -39,7 +39,7 @@ class Workspace:
         self._inner: dict[tuple[str, type[Record]], Any] = {}
 
     def reserve(self, owner: Record, floats: dict[str, int] | None = None, ints: dict[str, int] | None = None) -> None:
-        """Blocks of so many floats and integers, zeroed; fields of `owner` of these names become where they start."""
+        """Reserve blocks of floats and integers of these sizes, zeroed. Fields of `owner` receive their offsets."""
         if floats:
             self.mem, self._numbers = self._grown(self.mem, owner, floats, GUARD), None
         if ints:
@@ -93,7 +93,7 @@ class Workspace:
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """What stands for plan and mem in calls of machine code (`Native.call`)."""
+        """Arguments for plan and mem in calls of machine code (`Native.call`): two addresses and a size."""
         if self._numbers is None:
             self._numbers = self.plan.address, address_of(self.mem), self.mem.size
         return self._numbers

@@ -14,7 +14,7 @@ from dalembert.problems.problem import Problem
 
 __all__ = ["Problem", "all", "get"]
 
-_CATALOGUE = (  # modules of this package, imported when the catalogue is asked for, and what each calls its problem
+_CATALOGUE = (  # modules of this package, imported with the catalogue, and the name of the problem in each
     ("pendulum", "PROBLEM"),
     ("sliding_particle", "PROBLEM"),
     ("four_bar", "PROBLEM"),

@@ -82,7 +82,7 @@ def build() -> Model:
 
 
 def straight(v: float) -> dict[str, float]:
-    """What to give for upright straight running at speed v: `system.steady(straight(5.0), guess=GUESS)`."""
+    """Given values for upright straight running at speed v: `system.steady(straight(5.0), guess=GUESS)`."""
     upright = dict.fromkeys(
         ("x", "y", "yaw", "lean", "steer", "rear_spin", "front_spin", "lean_rate", "steer_rate"), 0.0
     )

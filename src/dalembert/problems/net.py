@@ -34,7 +34,7 @@ def net(n: int, m: int) -> Problem:
 
 
 def rods(n: int, m: int) -> int:
-    """How many rods the net has; none join pinned knots."""
+    """Number of rods of the net. No rod joins two pinned knots."""
     return n * (m - 1) + (n - 1) * (m - 1)
 
 

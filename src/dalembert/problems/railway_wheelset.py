@@ -43,7 +43,7 @@ REFERENCE = {  # at t = 10 s, by DASSL with tolerances of 1e-9; multipliers in N
     "left": -0.10124044903201e3, "right": -0.56285630573753e2,
 }  # fmt: skip
 DRIVEN = ("x", "z", "theta", "x'", "z'", "theta'", "beta'")
-PRINTED = {name: REFERENCE[name] for name in DRIVEN} | {"beta": 0.0}  # what to give for the state at t = 10 s
+PRINTED = {name: REFERENCE[name] for name in DRIVEN} | {"beta": 0.0}  # given values for the state at t = 10 s
 PI = sp.Float(3.1415926)
 
 

@@ -1,4 +1,4 @@
-"""Wheels that roll upright: their attitude and what is drawn of them."""
+"""Wheels that roll upright: their attitude and drawing."""
 
 from __future__ import annotations
 

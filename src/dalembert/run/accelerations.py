@@ -37,7 +37,7 @@ class Accelerations(NamedTuple):
 
 
 def solver_engine(system: System, parameters: np.ndarray) -> Engine:
-    """An engine that evaluates samples, whatever made them: it solves by LagrangeMultipliers."""
+    """Engine that evaluates samples of any origin, with LagrangeMultipliers."""
     return Engine(system, parameters, *SOLVED_BY)
 
 
@@ -57,7 +57,7 @@ def accelerations_workspace(system: System) -> Workspace:
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
-    """What follows from positions and velocities; redundant constraints get the least multipliers."""
+    """Solve for accelerations and multipliers. Redundant constraints get the minimum-norm multipliers."""
     free = system.kept("benches", list)
     bench = _taken(free, system)
     nu, nc = len(u), system.nc
@@ -65,13 +65,13 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     bench.plan.unsolved = 0
     complete.call(*bench.loaded(t, q, u, parameters), address_of(out), out.size)
     status, sizes = status_of(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
-    if system.ideal:  # other laws begin with what they found last, which must not matter here
+    if system.ideal:  # other laws start from the solution found last, which must not matter here
         free.append(bench)
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)
 
 
 class _Bench:
-    """A workspace for one state at a time, with its `sizes`; whoever has taken it has it alone."""
+    """A workspace for one state at a time, with its `sizes`. One user at a time takes it."""
 
     def __init__(self, system: System) -> None:
         self._work = accelerations_workspace(system)

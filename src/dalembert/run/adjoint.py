@@ -35,10 +35,10 @@ from dalembert.solve.unrolled import TRUSTED, unroll_factors
 
 
 class Sweep(Record):
-    """Where a sweep works: x with w and sigma behind it, the output of kernels, stages, and what it adds up."""
+    """Memory of an adjoint sweep: x followed by w and sigma, kernel outputs, stages, and accumulated gradients."""
 
     _fields_ = (
-        # A copy of what kernels read and its size; w behind it; kernels write (z, p, value, quality) to out.
+        # A copy of the kernels' input and its size; w after it; kernels write (z, p, value, quality) to out.
         *ints("x n_x w out"),
         # States, rates and adjoints of the stages; lam; dJ/dp and its size; number of stages.
         *ints("states slopes pulls lam grad n_params n_stages"),
@@ -95,7 +95,7 @@ def _stand(plan, mem, s, t, z):
 
 @jit(f8(Plan, Floats, Sweep, i8, f8))
 def _pull(plan, mem, s, kernel, sigma):
-    """Call a kernel with the w at hand; adds what it says of parameters and cost, returns its quality."""
+    """Call a kernel with the present w. Adds its gradients in parameters and its cost; returns its quality."""
     n = plan.nq + plan.nu
     mem[s.w + n] = sigma
     call_kernel(kernel, mem, s.x, s.out)

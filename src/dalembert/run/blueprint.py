@@ -1,4 +1,4 @@
-"""What engines of one system, formulation and drift control share: the arrays laid out, native functions composed."""
+"""Blueprints: array layout and native functions shared by engines of one system, formulation and drift control."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ class Solve(NamedTuple):
 
 @dataclass
 class Blueprint:
-    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
+    """Data shared by all engines of one system, formulation and drift control: the array layout, and addresses.
 
-    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
-    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
-    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
+    `feedback` names the feedback of the drift control, empty if there is none. `solves` maps static choices to their
+    addresses. `whole` is the choice of all constraints without a partition, and its solve, once it was made. Where this
+    choice is good it would be made anyway, so the next engine starts from it without a check. No other choice is
+    carried over between runs.
     """
 
     work: Workspace
@@ -54,14 +55,14 @@ class Blueprint:
     feedback: str
     metric: SaddleSolver  # by which least moves are found; that of the equations stores matrices in the same way
     ones: np.ndarray  # sizes that an absolute atol is relative to
-    records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
+    records: tuple[Record | np.ndarray, ...] = ()  # records and arrays that the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
     given: Kernel | None = None  # the unknowns of Newton's method for accelerations, where these are not (u', la)
 
 
 def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: CarriedColumns = ()) -> Blueprint:
-    """The blueprint, drawn when first asked for and kept with the system."""
+    """The blueprint, made at the first request and cached with the system."""
     key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
         found = system.kernels.known(key)
@@ -140,7 +141,7 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
 
 
 def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
-    """Have native code see rows whose own gradient vanishes; over nonzeros that costs next to nothing."""
+    """Have native code measure row lengths, to detect vanishing gradients. Over nonzeros this costs next to nothing."""
     if sparse:
         plan.judge = judge_sparse_lengths.address
     elif rows_that_may_vanish(system):
@@ -187,7 +188,7 @@ def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any
 
 
 def _check_carried(system: System, formulation: Formulation) -> None:
-    """Raise `PairingError` if the solve of a formulation does not leave what derivatives of a motion need."""
+    """Raise `PairingError` if a formulation does not solve for the multipliers that derivatives need."""
     form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
     if form is not None and not form.in_multipliers:
         raise PairingError(

@@ -67,7 +67,7 @@ def remember(plan, mem, t):
 
 @jit(i8(Plan, Floats, f8))
 def begin_remembering(plan, mem, t):
-    """Forget what is not before the start of a run at time t, except a solution given to begin with."""
+    """Forget solutions at or after the start of a run at time t, except one given as initial guess."""
     while plan.anchored > 0 and mem[plan.anchors + (plan.anchored - 1) * (2 + plan.unknowns)] >= t:
         plan.anchored -= 1
     if plan.anchored == 0:
@@ -97,14 +97,14 @@ def give(work: Workspace, solution: np.ndarray) -> None:
 
 
 def anchors_of(work: Workspace) -> np.ndarray:
-    """What is remembered along a run, (k, 2 + n): times, signs of determinants, solutions."""
+    """Remembered solutions along a run, (k, 2 + n): time, sign of the determinant, solution (n,)."""
     plan = work.plan
     width = 2 + plan.unknowns
     return work.mem[plan.anchors : plan.anchors + plan.anchored * width].copy().reshape(plan.anchored, width)
 
 
 def take_anchors(work: Workspace, anchors: np.ndarray) -> None:
-    """Remember what was remembered along a run, if the unknowns are the same."""
+    """Take over the solutions remembered in another run, if the unknowns are the same."""
     plan = work.plan
     if anchors.size and plan.iteration and anchors.shape[1] == 2 + plan.unknowns:
         work.mem[plan.anchors : plan.anchors + anchors.size] = anchors.ravel()

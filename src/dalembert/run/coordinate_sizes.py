@@ -1,4 +1,4 @@
-"""Sizes of coordinates in a state, in native code over nonzeros; `run.scales` says what they are."""
+"""Sizes of coordinates in a state, in native code over nonzeros, as defined in `run.scales`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def positive(size):
 
 @jit(i8(Plan, Floats))
 def _find_inertias(plan, mem):
-    """What inertia a change of each coordinate meets, of the speed that moves it most, into `shift`; 0 if none."""
+    """Effective inertia of each coordinate, written to `shift`: that of the speed which moves it most, or 0."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     for i in range(plan.nq):
         best, inertia = 0.0, 0.0
@@ -38,10 +38,10 @@ def _find_inertias(plan, mem):
 
 @jit(f8(Plan, Floats, i8))
 def _largest_energy(plan, mem, kind):
-    """The largest inertia x value^2 of coordinates of a kind; the value of angles is 1, of others what shows of it.
+    """Largest inertia x value^2 among coordinates of a kind. The value of an angle is 1.
 
-    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold, also
-    at other times of the run.
+    The value of another coordinate is the largest of its value in the state, the lever arm at which an angle moves it,
+    and the way to where the rows hold, also at other times of the run.
     """
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
@@ -105,7 +105,7 @@ def _seen_turned(plan, mem, z, kind, energy):
 
 @jit(i8(Plan, Floats))
 def _measure_massless(plan, mem):
-    """Sizes of coordinates without inertia, by the row that tells most of them and the sizes of the others in it.
+    """Sizes of coordinates without inertia, each from its most conclusive row and the sizes of the others in it.
 
     Where a body touches another, the gap does not change with the point of contact: such a row tells nothing.
     """
@@ -131,7 +131,7 @@ def _measure_massless(plan, mem):
 
 @jit(f8(Plan, Floats, Floats, i8, f8, f8))
 def _beside_way(plan, mem, z, kind, energy, span):
-    """The energy of sizes, or that of a share of the way travelled in `span` where sizes are round-off beside it."""
+    """The energy of sizes. Where sizes are round-off beside the way travelled in `span`, that of a share of the way."""
     way = find_way(plan, mem, z, kind, span)
     if energy == 0.0 and way == 0.0:
         way = find_way(plan, mem, z, FREE, span)

@@ -1,4 +1,4 @@
-"""How large drives become over a run: what time alone makes of the rows, the coordinates staying where they are."""
+"""Sizes of drives over a run: the change of the rows with time alone, at constant coordinates."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Engine:
         self.choices: list[tuple[float, Choice | None]] = []
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
-        self.notes: list[str] = []  # what was chosen on the way, and why
+        self.notes: list[str] = []  # choices made during the run, and why
         self.passages: list[Passage] = []  # singular positions on the way
         if columns:
             self._use(Solve(0, self.plan.accelerate))
@@ -99,11 +99,11 @@ class Engine:
         return violation
 
     def note_sizes(self) -> None:
-        """Take up the sizes that rows have come to in a run (see `run.rounded_rows`)."""
+        """Adopt the sizes of the rows as they have grown in a run (see `run.rounded_rows`)."""
         self.scales = Scales.read(self.work, self.system)
 
     def take_scales(self, scales: Scales | None) -> None:
-        """Go by sizes found before."""
+        """Use sizes found before."""
         self.scales = scales
         if scales is not None:
             self.mem[self.plan.sizes : self.plan.x] = scales.values
@@ -129,7 +129,7 @@ class Engine:
         self.mem[first : first + len(options)] = options
 
     def facts(self, origin: tuple[float, np.ndarray]) -> RunFacts:
-        """What a run that began at `origin` leaves besides its samples."""
+        """Facts of a run that began at `origin`: its choices, notes, passages and sizes."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
@@ -137,7 +137,7 @@ class Engine:
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
-        """What was chosen on the way, where dependent speeds had to be integrated, and u' has jumped."""
+        """Notes on the choices of a run, on integration of dependent speeds, and on jumps of u'."""
         notes, plan = list(self.notes), self.plan
         if plan.integrated:
             notes.append(
@@ -158,7 +158,7 @@ class Engine:
             give(self.work, known)
 
     def resume(self, facts: RunFacts) -> None:
-        """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
+        """Take over drift control, step length and choices of an earlier run, to evaluate its samples."""
         if facts.started is not None:
             self._tell_drift(facts.started)
         self.take_scales(facts.scales)
@@ -169,7 +169,7 @@ class Engine:
             self._take(self.choices[-1][1])
 
     def start_from(self, facts: RunFacts, t: float) -> None:
-        """Start, at time t of a run, from the choice that served there, so that it goes on as it did."""
+        """Start, at time t of a run, from the choice that served there, so that the run is reproduced."""
         self.take_scales(facts.scales)
         for made, choice in facts.choice_at(t):
             self.choices = [(made, choice)]
@@ -231,7 +231,7 @@ class Engine:
         return there if there is not None and len(there.rows) > len(here.rows) else here
 
     def _solve(self, choice: Choice | None) -> Solve:
-        """The solve that goes with a choice, compiled when first asked for."""
+        """The solve for a choice, compiled at the first request."""
         solves = self.blueprint.solves
         if choice not in solves:
             motion = self._motion(choice)
@@ -317,12 +317,12 @@ class Engine:
 
     @property
     def instructions(self) -> int:
-        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        """Length of the tape of the equations of motion: the cost of an evaluation without the solve."""
         return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property
     def fallbacks(self) -> Fallbacks:
-        """What the pivoted saddle solve did in the place of the formulation, since the engine was made."""
+        """Evaluations that the pivoted saddle solve did in place of the formulation, since the engine was made."""
         plan = self.plan
         return Fallbacks(plan.fallbacks, plan.first_fallback, plan.last_fallback) if plan.fallbacks else NO_FALLBACKS
 
@@ -399,7 +399,7 @@ class Engine:
     def _sample(
         self, choice: Choice | None, t: np.ndarray, z: np.ndarray, given: Sequence[np.ndarray], out: np.ndarray
     ) -> None:
-        """Everything at samples by one choice, into the rows of `out`."""
+        """Evaluate samples with one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
         redundant = choice is not None and len(choice.rows) < self.system.nc

@@ -57,7 +57,7 @@ def load_equations(plan, mem):
 
 @jit(i8(Plan, Floats))
 def exert_unknowns(plan, mem):
-    """Count what unknowns exert nonlinearly, E, as an applied force: M u' = f + W^T la then holds as without them."""
+    """Add the nonlinear forces of unknowns, E, to the applied forces. M u' = f + W^T la then holds as usual."""
     nu, E = plan.nu, exerted(plan)
     for i in range(nu):
         mem[plan.force + i] += mem[E + i]
@@ -110,7 +110,7 @@ def violation(plan, mem, t, z):
 
 @jit(i8(Floats))
 def is_finite(values):
-    """Whether no entry is NaN or infinite. A step asks once, at its end: what is not finite in a stage stays so."""
+    """True if no entry is NaN or infinite. One check at the end of a step is enough: NaN in a stage persists."""
     total = 0.0
     for i in range(values.size):
         total += values[i] * 0.0
@@ -152,7 +152,7 @@ def acceleration_size(plan, mem):
 
 @jit(i8(Plan, Floats, Floats, Floats, Floats, Floats))
 def sample(plan, mem, ts, zs, given, out):
-    """Everything worth knowing at given samples, a row each in `out` (flat).
+    """Evaluate samples, a row each in `out` (flat).
 
     If u' and la of all samples are `given` (flat, nu + nc each), they are judged instead of what is solved for.
 

@@ -1,4 +1,4 @@
-"""`Evaluation`: what follows from the samples of a motion."""
+"""`Evaluation`: quantities computed at the samples of a motion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dalembert.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies, solve quality (nt,)."""
+    """Evaluation at samples: u' (nt, nu), la (nt, nc), residuals by level, energies, solve quality (nt,)."""
 
     udot: np.ndarray
     multipliers: np.ndarray

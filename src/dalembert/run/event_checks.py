@@ -1,4 +1,4 @@
-"""What is checked of events and clocks before a run: names, expressions, changes, systems they lead to."""
+"""Checks of events and clocks before a run: names, expressions, changes, and the systems they lead to."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _check_expression(systems: Sequence[System], event: Event) -> None:
 
 
 def _check_change(systems: Sequence[System], event: Event | Every) -> None:
-    """Raise unless a mapping changes what some system has, by expressions known there."""
+    """Raise unless the keys of a mapping can be changed in some system, by expressions known there."""
     if not isinstance(event.then, Mapping):
         return
     where = f"event `{event.name}`"
@@ -73,7 +73,7 @@ def _check_change(systems: Sequence[System], event: Event | Every) -> None:
 
 
 def changeable_names(system: System) -> tuple[str, ...]:
-    """Everything of a system that an event can change by name; a prime stands for the rate of a coordinate."""
+    """Names in a system that an event can change; a prime stands for the rate of a coordinate."""
     rates = (f"{q}'" for q in system.coordinates)
     return (*system.coordinates, *system.speeds, *system.parameters, *rates)
 

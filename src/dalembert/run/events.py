@@ -1,4 +1,4 @@
-"""`Event`: a zero to locate during a motion, and what it changes; `Occurrence`: one that happened."""
+"""`Event`: a zero to locate during a motion, and its change; `Occurrence`: one that happened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Change = Mapping[Any, Any] | System | Callable[[State], State | Mapping[Any, flo
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Where `expr` crosses zero: rising (`direction=1`), falling (-1) or either (0).
+    """A zero crossing of `expr`: rising (`direction=1`), falling (-1) or either (0).
 
     `expr` is a SymPy expression (or equation) of coordinates, speeds, their rates, parameters and time; the symbol of a
     constraint's name stands for its multiplier, so that `Event("table", direction=-1)` is the lift-off from a contact
@@ -78,11 +78,11 @@ class Event:
         return self.terminal or self.then is not None
 
     def expression(self, system: System) -> sp.Expr:
-        """What crosses zero, in the symbols of a system."""
+        """The event function, whose zeros are located, in the symbols of a system."""
         return observer_of(system).symbol(self.expr)
 
     def concerns(self, system: System) -> bool:
-        """Whether it is looked out for while this system moves: not if it leads there, or if it cannot be evaluated."""
+        """True if the event is watched while this system moves: not if it leads there or cannot be evaluated."""
         return self.then is not system and not observer_of(system).lacking(self.expression(system))
 
 
@@ -128,7 +128,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Occurrences(Sequence[Occurrence]):
-    """What happened, in order: a sequence; `events["bounce"]` are those of one name. `watched` are all names.
+    """Occurrences of events in order, as a sequence. `events["bounce"]` are those of one name; `watched` are all names.
 
     `doubts` are the steps in which the zeros of an event are not known, by name.
     """
@@ -139,7 +139,7 @@ class Occurrences(Sequence[Occurrence]):
     stated: tuple[Any, ...] = ()  # the events and clocks themselves, unless a file or a pickle told of the motion
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the events themselves: functions and expressions may not pickle."""
+        """All fields but the events themselves: functions and expressions may not pickle."""
         return {**vars(self), "stated": ()}
 
     @overload
@@ -194,7 +194,7 @@ NONE_OCCURRED = Occurrences()  # of a run that watches none
 
 
 def read_change(then: Any, where: str) -> Change | None:
-    """What an event changes, its expressions read; raises if it is nothing of that kind."""
+    """Read the change `then` of an event or a clock, with its expressions. Raises if it is of no known kind."""
     if then is None or isinstance(then, System):
         return then
     if isinstance(then, Mapping):

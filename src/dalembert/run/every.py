@@ -59,7 +59,7 @@ def _is_finite(value: object) -> bool:
 
 
 class Schedule:
-    """When the clocks of a run tick next; each keeps the number of its next tick."""
+    """Next ticks of the clocks of a run; each clock keeps the number of its next tick."""
 
     def __init__(self, clocks: Sequence[Every], span: tuple[float, float]) -> None:
         least = TOGETHER * max(abs(span[0]), abs(span[1]))

@@ -41,7 +41,7 @@ def follow_events(
     derivatives: Derivatives | None = None,
     storage: Storage = IN_MEMORY,
 ) -> tuple[Motion | MotionSequence, Status]:
-    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it.
+    """Motion from `state` over `span`, with the status of its last segment; a Motion if no event changed it.
 
     `derivatives` are those at the start, if any are to be carried along. Samples are kept in `storage`.
     """
@@ -62,7 +62,7 @@ def follow_events(
 
 @dataclass
 class _Course:
-    """Segments and occurrences up to now, and what is needed to go on."""
+    """Segments and occurrences so far, and the data needed to continue."""
 
     recipe: Recipe
     span: tuple[float, float]
@@ -76,7 +76,7 @@ class _Course:
     happened: list[Occurrence] = field(default_factory=list)
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
-    past: Past = NO_PAST  # what events remember of the state to go on from
+    past: Past = NO_PAST  # memory of the events at the state to continue from
     turned: tuple[Event, ...] = ()  # those that may have stopped their expressions or turned them back, not yet judged
     turn: tuple[State, State] | None = None  # before and after that
     slacks: dict[System, tuple[float, ...]] = field(default_factory=dict)  # as the scales
@@ -124,7 +124,7 @@ class _Course:
         return tuple(event for event in self.events.values() if isinstance(event, Event))
 
     def _times(self, t: float, end: float) -> np.ndarray | None:
-        """The times to sample from t to `end`: those asked for, and both of these where something changes."""
+        """The times to sample from t to `end`: the requested ones, and t or `end` where a change happens."""
         if self.t_eval is None:
             return None
         asked = self.t_eval[(self.t_eval >= t) & (self.t_eval <= end)]
@@ -139,7 +139,7 @@ class _Course:
             self.doubts[name] = Doubt(before.steps + steps, before.t, max(before.longest, longest))
 
     def _occur(self, events: Sequence[Occurrence]) -> State | None:
-        """Let happen what ended a segment; the state after it, or None."""
+        """Carry out the events that ended a segment; returns the state after them, or None."""
         at = events[-1].t
         ending = [o for o in events if o.t == at]
         self.happened += events[: len(events) - len(ending)]
@@ -170,7 +170,7 @@ class _Course:
         return bool(missed)
 
     def _change(self, ending: list[Occurrence]) -> State | None:
-        """Let all that occurs at the end of a segment happen, in order; the state after it, or None."""
+        """Carry out all changes at the end of a segment, in order; returns the state after them, or None."""
         at, state = ending[0].t, ending[0].state
         for k, o in enumerate(ending):
             if self.events[o.name].then is None:

@@ -1,4 +1,4 @@
-"""Which implicit integrators work on systems of any size."""
+"""Size limits of the implicit integrators that solve dense equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is composed of: the interfaces of formulations and drift controls."""
+"""Interfaces of the ingredients of a run: formulations and drift controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of coordinates, speeds and rows in a state, in native code over nonzeros; `run.scales` says what they are."""
+"""Sizes of coordinates, speeds and rows in a state, in native code over nonzeros, as defined in `run.scales`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dalembert.solve.solver import call_balance, call_row_residual
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE_CHANGE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
 SIZES_BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
-VANISHED_GRADIENT = 1e-6  # part of what gradients are beside the state below which they vanish
+VANISHED_GRADIENT = 1e-6  # part of the gradients at nearby states below which gradients vanish
 
 
 @jit(i8(Plan, Floats))
 def _evaluate(plan, mem):
-    """Everything sizes depend on at the state in x."""
+    """Evaluate the kernels that sizes depend on, at the state in x."""
     s = sizing_at(plan.sizing)
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_kernel(s.kernel, mem, plan.x, s.out)
@@ -77,7 +77,7 @@ def _measure_speeds(plan, mem, span):
 
 @jit(i8(Plan, Floats))
 def _measure_rows(plan, mem):
-    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are none beside them."""
+    """Set row sizes |gradients| x sizes at the state last evaluated, where present ones are negligible beside them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
         largest = 0.0

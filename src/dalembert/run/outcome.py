@@ -1,4 +1,4 @@
-"""How a run ended, in words: what happened, when, and what can be found out about the reason."""
+"""Messages on how a run ended: what happened, when, and the reason as far as it can be found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS_AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for eq
 
 
 def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """The message of a run from z0 = (q, u) at t0: what happened and, unless it reached its end, when and where."""
+    """Message of a run from z0 = (q, u) at t0: the outcome and, unless it reached its end, its time and place."""
     status, (t, _) = samples.status, samples.end
     if status == Status.OK:
         return status.message
@@ -42,7 +42,7 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 
 def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """Why steps have become short, as a clause: chattering, a singular position, growth; and what changes fastest."""
+    """Clause on why steps became short: chattering, a singular position or growth; and the fastest variable."""
     (t, z), size = samples.end, engine.size
     names = (*engine.system.coordinates, *engine.system.speeds)
     zdot = engine.rates(t, z)[:size]
@@ -55,7 +55,7 @@ def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 
 def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
-    """Which speed has a rate that turns round with the speed itself, as a clause; empty if none has."""
+    """Clause naming a speed whose rate reverses with the speed itself; empty if there is none."""
     system, nq, size = engine.system, engine.system.nq, engine.size
     zdot, step = engine.rates(t, z)[:size], float(engine.mem[engine.plan.step_length])
     step = max(step, engine.budget.step if engine.budget else 0.0)
@@ -75,7 +75,7 @@ def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
 
 
 def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:
-    """What grows without bound, as a clause; empty if nothing has become large."""
+    """Clause naming the variable that grows without bound; empty if none has become large."""
     size = engine.size
     k = int(np.argmax(np.abs(zdot[:size]) / (1.0 + np.abs(z[:size]))))
     if not (z[k] * zdot[k] > 0.0 and abs(z[k]) > GROWN * (1.0 + np.abs(z0[:size]).max())):
@@ -88,7 +88,7 @@ def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> 
 
 
 def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
-    """What constraints and inertia do where a run is stuck; None of large systems and where something is not finite."""
+    """Diagnosis of the state where a run is stuck; None for large systems and for states that are not finite."""
     (t, z), system, n = samples.end, engine.system, engine.size
     if system.is_large or not np.isfinite(z).all():
         return None
@@ -100,9 +100,10 @@ def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
 
 
 def _fault(diagnosis: Diagnosis | None) -> str:
-    """Constraints that nothing can satisfy at once, else motions that nothing determines; empty if there are none.
+    """Clause naming contradictory constraints, else undetermined motions; empty if there are none.
 
-    At a singular position accelerations may not exist although positions and velocities do: that is none.
+    Contradictions at acceleration level alone are left out: at a singular position accelerations may not exist although
+    positions and velocities do.
     """
     if diagnosis is None:
         return ""
@@ -115,7 +116,7 @@ def _fault(diagnosis: Diagnosis | None) -> str:
 
 
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """What is special about the state a run is stuck at, as a clause; empty if nothing is known."""
+    """Clause on the state where a run is stuck, such as a singular position; empty if nothing special is found."""
     t, z = samples.end
     chattering = _chattering(engine, t, z)
     if chattering:

@@ -1,4 +1,4 @@
-"""How far a run has come, on the terminal."""
+"""Progress of a run on the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dalembert.equations.compile_progress import QUIET_SECONDS
 
 
 class Progress:
-    """A bar that appears when a run takes longer than a second and somebody is looking; tell it the time reached."""
+    """Progress bar that appears on a terminal when a run takes longer than a second. Call it with the time reached."""
 
     def __init__(self, title: str, span: tuple[float, float]) -> None:
         self.title, self.span = title, span

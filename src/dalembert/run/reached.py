@@ -1,4 +1,4 @@
-"""How far each coordinate and speed has come in a run: what the errors of explicit steps are measured beside.
+"""Distance covered by each coordinate and speed in a run. Errors of explicit steps are relative to it.
 
 Every quantity counts beside the largest value it has had itself, so that small ones get as many digits as large ones.
 It counts as at least a small part of its size, because what is smaller may be made of the errors of others: an angle
@@ -49,7 +49,7 @@ def _change(plan, mem, zdot, i):
 
 @jit(i8(Plan, Floats, i8, f8))
 def _round_forces(plan, mem, noise, per_rate):
-    """Add to the noise of u what the rounding of forces and reactions, which may balance, leaves of u'."""
+    """Add to the noise of u the round-off of u' from forces and reactions, which may cancel."""
     s, ints, nu, sums = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.nu, plan.rhs
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     for j in range(nu):
@@ -66,7 +66,7 @@ def _round_forces(plan, mem, noise, per_rate):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8))
 def count_round_off(plan, mem, t, h, z, zdot, spare, atol):
-    """Count what the rounding of time, state and forces does in a step h from (t, z), where rates are zdot.
+    """Count the effect of round-off in time, state and forces on a step h from (t, z), with the rates zdot.
 
     Returns whether that was not counted before. There is `spare` room for a state.
     """

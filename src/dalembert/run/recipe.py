@@ -1,4 +1,4 @@
-"""How a motion was made: `Recipe`, what a run is made with, and the words for it and for what was chosen on the way."""
+"""`Recipe`, the ingredients of a run, and the description of a motion by its recipe and the choices of its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """What a run is made with; plain values, so that a motion can be evaluated and continued anywhere."""
+    """Ingredients of a run. They are plain values, so that a motion can be evaluated and continued anywhere."""
 
     formulation: Formulation
     drift: Drift
@@ -41,7 +41,7 @@ def _engine_type() -> type[Engine]:
 
 
 def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
-    """The ingredients, what the drift control has to say, and the choices made on the way."""
+    """Description of a run: the ingredients, the remark of the drift control, and the choices made during the run."""
     remark = recipe.drift.remark(system, facts.started)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
     return (

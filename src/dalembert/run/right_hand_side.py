@@ -15,10 +15,10 @@ from dalembert.equations.system import System
 
 @dataclass(frozen=True)
 class Equations:
-    """What a formulation solves, M u' = f + A^T la with A u' = b, as graphs; all reactions are ideal.
+    """Linear equations of a formulation, M u' = f + A^T la with A u' = b, as graphs. All reactions are ideal.
 
-    A view of the mechanics: M (nu, nu), f (nu, 1) with the prescribed reaction in it, A (nc, nu), and b (nc, 1), which
-    may have feedback in it. `singular_mass` says that M alone cannot be solved with.
+    A view of the mechanics: M (nu, nu), f (nu, 1) including the prescribed reaction, A (nc, nu), and b (nc, 1), which
+    may include feedback. `singular_mass` says that M alone may be singular.
     """
 
     M: ca.SX
@@ -49,7 +49,7 @@ class Feedback:
     change: Callable[[Mechanics, ca.SX, ca.SX], ca.SX]
 
     def tail(self) -> ca.SX:
-        """The inputs behind x: h and the options."""
+        """The inputs after x: h and the options."""
         return ca.SX.sym("tail", 1 + self.size)
 
 

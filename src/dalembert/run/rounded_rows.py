@@ -12,12 +12,12 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.sizing import sizing_at
 
 ROUND_OFF = 2.0**-50  # of the terms of a sum
-HELD_PRECISION = 1e-13  # to what part of its size a row is held, see `Projection`
+HELD_PRECISION = 1e-13  # part of its size to which a row is held, see `Projection`
 
 
 @jit(f8(Plan, Floats, i8))
 def _terms(plan, mem, k):
-    """The sum of the terms of residual k in the state last evaluated, as far as its gradient tells them."""
+    """Sum of the absolute terms of residual k in the state last evaluated, estimated from its gradient."""
     s, ints, total = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), 0.0
     if k < plan.np:
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
@@ -30,7 +30,7 @@ def _terms(plan, mem, k):
 
 @jit(i8(Plan, Floats, i8, i8))
 def count_round_off(plan, mem, first, count):
-    """Let rows whose residual is no more than the round-off of their terms, `count` from `first` on, have its size."""
+    """Raise the sizes of rows whose residual is only round-off of their terms: `count` rows from `first` on."""
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_kernel(sizing_at(plan.sizing).kernel, mem, plan.x, sizing_at(plan.sizing).out)
     for k in range(first, first + count):

@@ -1,4 +1,4 @@
-"""`RunFacts`: what a run leaves besides its samples, as data that tells of it and lets it be evaluated again."""
+"""`RunFacts`: data of a run besides its samples, by which it is described and can be evaluated again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
-REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
+REST = 1e-7  # least energy turnover of a system at rest, relative to its potential energy and to forces along sizes
 REST_ENERGY = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
@@ -60,7 +60,7 @@ class Passage(NamedTuple):
 
 
 class Energies(NamedTuple):
-    """Energies along a run, whatever samples it has: kinetic, potential, and the work done.
+    """Energies along a run, independent of its samples: kinetic, potential, and the work done.
 
     `start` is kinetic plus potential energy, less work done before, at the time `begin` of its start. `off` is the
     largest |E - E0 - W| and `t` when it was met. The ranges are (least, most) each.
@@ -76,7 +76,7 @@ class Energies(NamedTuple):
 
     @staticmethod
     def at(times: np.ndarray, energies: tuple[np.ndarray, np.ndarray, np.ndarray], balance: np.ndarray) -> Energies:
-        """Those at samples: kinetic, potential energy and work (nt,) and how far they are off balance (nt,)."""
+        """Energies at samples: from kinetic energy, potential energy and work, (nt,) each, and balance errors (nt,)."""
         k, off = int(np.argmax(np.nan_to_num(np.abs(balance), nan=np.inf))), np.abs(balance)
         ranges = [(float(part.min()), float(part.max())) for part in energies]
         start = float(energies[0][0] + energies[1][0] - energies[2][0] - balance[0])
@@ -84,24 +84,27 @@ class Energies(NamedTuple):
 
     @property
     def size(self) -> float:
-        """What is turned over, or the largest kinetic energy; of a system at rest more than its round-off."""
+        """Energy turned over, or the largest kinetic energy; for a system at rest, a part of the potential energy.
+
+        That part is far above round-off. The largest of the three counts.
+        """
         turned = sum(most - least for least, most in (self.kinetic, self.potential, self.work))
         largest = max(map(abs, self.kinetic)), REST * max(map(abs, self.potential))
         return max(turned, *largest, float(np.finfo(float).tiny))
 
     def size_beside(self, scales: Scales, end: float) -> float:
-        """What imbalances up to the time `end` are relative to: what is turned over, or what forces can hide of it.
+        """Reference for energy imbalances up to the time `end`: the energy turned over, or what forces can hide.
 
-        Constraints are held to about 1e-13 (`Projection`), a millionth of `REST`. Their forces are those of the sizes,
-        and do this part of the energy of the sizes as work on what is left open of positions. Where nothing moves but
-        by what is left open of speeds, they do so for as long as the run lasts.
+        Constraints are held to about 1e-13 (`Projection`), a millionth of `REST`. Within this error of the positions,
+        forces of the order of the sizes do unseen work, a part of the energy of the sizes. In a system at rest, which
+        moves only by the errors of the speeds, this work accumulates as long as the run lasts.
         """
         least = REST * scales.energy
         at_rest = max(map(abs, self.kinetic)) <= REST_ENERGY * least
         return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
 
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
-        """These and others of the same motion, from where the work `done` was done and the balance was `off`.
+        """These and other energies of the same motion, which begin at work `done` and balance error `off`.
 
         Imbalances add up as if they had one sign.
         """
@@ -120,14 +123,15 @@ NOTHING = np.zeros((0, 0))
 
 
 class RunFacts(NamedTuple):
-    """What was seen and chosen on the way.
+    """Observations and choices along a run.
 
-    `origin` is the time and the state (q, u) it began at. `started` is what the drift control was told, `step` the
-    length of the last step. `scales` are the sizes its tolerances were relative to.
+    `origin` is the time and the state (q, u) at its start. `started` is the data that the drift control received,
+    `step` the length of the last step. `scales` are the sizes that its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
-    which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
-    itself. `anchors` are solutions that Newton's method for accelerations has found on the way. `passages` are the
-    singular positions met, `worst` is the lowest quality of a solve at an accepted step and its time.
+    which it served. `notes` explain all other choices. `fallbacks` are the evaluations that the formulation left to
+    the pivoted solve. `anchors` are solutions that Newton's method for accelerations has found along the run.
+    `passages` are the singular positions met. `worst` is the lowest quality of a solve at an accepted step, and its
+    time.
     """
 
     started: Start | None = None
@@ -143,6 +147,6 @@ class RunFacts(NamedTuple):
     anchors: np.ndarray = NOTHING
 
     def choice_at(self, t: float) -> Choices:
-        """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""
+        """The choice that served at time t, with the time it was made. Before the first choice: the first, if any."""
         served = [made for made in self.choices if made[0] <= t]
         return (served[-1],) if served else self.choices[:1]

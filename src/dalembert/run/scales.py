@@ -1,4 +1,4 @@
-"""`Scales`: the size of each coordinate, speed and constraint row in one state; what is small is small beside them.
+"""`Scales`: sizes of coordinates, speeds and constraint rows in one state, to which tolerances are relative.
 
 Angles and quaternions have size 1. All other coordinates share one energy, inertia x size^2, as nobody says which
 units they have: that of the largest of their values, of the lever arms at which angles move them, and of the ways to
@@ -67,7 +67,7 @@ class Scales(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """How fast the motion is: sizes of speeds are those of coordinates times it."""
+        """Rate of the motion: sizes of speeds are those of coordinates times this rate."""
         return float(self.values[-1])
 
     def impulse(self, system: System, t: float, z: np.ndarray, parameters: np.ndarray) -> float:

@@ -30,9 +30,9 @@ Progress = Callable[[float], None]  # is told how far a run has come
 
 
 class Past(NamedTuple):
-    """What events remember of the segment before: those that have just occurred, and the signs of the others.
+    """Memory of the events of the segment before: `fresh` ones have just occurred, `signs` are those of the others.
 
-    `slacks` are the values up to which the functions of the system start at zero, empty if they are not known yet.
+    `slacks` are the values up to which the functions of the system count as zero at the start, empty if unknown.
     """
 
     fresh: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def run_segment(
     derivatives: Derivatives | None = None,
     storage: Storage = IN_MEMORY,
 ) -> Segment:
-    """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
+    """Motion of the system of `state`, in `engine`, over `span`, as far as it goes, and how it ended.
 
     z0 = (q, u) are the values of the state in one array. Events that do not concern the system are left out.
     `derivatives` are those at the start, one sample of them, if the engine carries any along. Samples are kept
@@ -128,7 +128,7 @@ def _underway(
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
-    """(q, u, work, derivatives) at the start, (nz,), nothing done yet."""
+    """(q, u, work, derivatives) at the start, (nz,), with zero work."""
     return np.concatenate([z0, np.zeros(engine.plain - engine.size), derivatives.S[-1].ravel()])
 
 
@@ -170,7 +170,7 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
 
 
 def slacks_of(scales: Scales | None, state: State, observation: Observation) -> tuple[float, ...]:
-    """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
+    """Zero tolerances of functions at the start: a part of their sizes, from the sizes of coordinates and speeds."""
     if scales is None:
         return (SLACK,) * observation.function.size1_out(0)
     sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))
@@ -194,7 +194,7 @@ def _occurrences(
     events: Sequence[Event],
     doubts: Mapping[str, Doubt],
 ) -> Occurrences:
-    """What was `found` of the events `watched`, with complete states, among all `events` of a run."""
+    """Occurrences, with complete states, from the zeros `found` of the `watched` events. `events` are all of a run."""
     states = states_of(engine, np.array([t for _, t, _ in found]), np.array([z for _, _, z in found])) if found else []
     named = tuple(Occurrence(watched[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
     return Occurrences(named, tuple(event.name for event in events), doubts)

@@ -72,7 +72,7 @@ def simulate(
         from dalembert.run.implicit_size import check_implicit_size
 
         check_implicit_size(system, integrator, sensitivities)
-    known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
+    known = state.report is not None and state.system is system and not parameters  # checked by `initial` already
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = _checked(state, events) if events else ()
@@ -200,9 +200,9 @@ def _check_derivatives(motion: Motion | MotionSequence) -> None:
 
 
 def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> InconsistentStateError:
-    """What to say about a state that violates position or velocity constraints, of these sizes, at time t.
+    """Error for a state that violates position or velocity constraints, of these sizes, at time t.
 
-    One that comes from `initial` (`known`) violates those whose gradients vanish where they hold.
+    A state that comes from `initial` (`known`) can only violate constraints whose gradients vanish where they hold.
     """
     system, names = state.system, state.system.constraint_names
     out = system.evaluate("residual", t, state.q, state.u, state.parameters)
@@ -228,7 +228,7 @@ def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> 
 def pair(
     formulation: Formulation | None, drift: Drift | None, integrator: Integrator | None
 ) -> tuple[Formulation, Drift, Integrator]:
-    """The ingredients of a run, chosen where nothing is said; raises `PairingError` if they do not fit together."""
+    """Ingredients of a run, with defaults. Raises `PairingError` if they do not fit together."""
     if formulation is not None and callable(getattr(formulation, "settled", None)):
         raise PairingError(
             f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "
@@ -248,13 +248,13 @@ def pair(
 
 
 def _check_one(what: str, value: Any, verb: str) -> None:
-    """Raise `PairingError` if something is no formulation, drift control or integrator: it lacks the `verb` of one."""
+    """Raise `PairingError` if a value is no formulation, drift control or integrator: it lacks the `verb` of one."""
     if isinstance(value, type) or not callable(getattr(value, verb, None)):
         raise PairingError(_not_one(what, value))
 
 
 def _not_one(what: str, value: Any) -> str:
-    """What to say about something that is no formulation, drift control or integrator."""
+    """Message for a value that is no formulation, drift control or integrator, with the remedy."""
     name = {"drift": "a drift control", "integrator": "an integrator"}.get(what, f"a {what}")
     if isinstance(value, type):
         return f"{what}={value.__name__} is a class; make a value of it: {what}=da.{value.__name__}()"
@@ -268,7 +268,7 @@ def _not_one(what: str, value: Any) -> str:
 
 @functools.cache
 def _usual() -> tuple[Formulation, Drift, Integrator]:
-    """What is taken where nothing is said."""
+    """Default formulation, drift control and integrator."""
     from dalembert.run.drift.projection import Projection
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.integrators.automatic import Automatic
@@ -277,7 +277,7 @@ def _usual() -> tuple[Formulation, Drift, Integrator]:
 
 
 def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: str) -> None:
-    """Raise `PairingError` if something is asked for that an implicit integrator does by itself."""
+    """Raise `PairingError` for options of tasks that an implicit integrator does by itself."""
     from dalembert.run.drift.no_correction import NoCorrection
     from dalembert.run.drift.projection import Projection
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers

@@ -1,4 +1,4 @@
-"""`Sizing`: where native code finds what sizes depend on, by nonzeros, whether matrices are dense or not."""
+"""`Sizing`: inputs of sizes for native code, by nonzeros, for dense and sparse matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which saddle solver serves a run: unrolled for small systems, else over the nonzeros or dense, by counted work."""
+"""Choice of the saddle solver: unrolled for small systems, else over the nonzeros or dense, by counted work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state after an event: what `then` of an Event says, made consistent."""
+"""The state after an event, made consistent, by the change `then` of the event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MET_POSITION = 1e-12  # positions that are off by less stay as they are
 
 
 def changed(event: Event | Every, before: State) -> Occurrence:
-    """The occurrence of an event that changes something, with the state after it; raises if there is none."""
+    """The occurrence of an event with a change, with the state after it. Raises if there is no such state."""
     then = event.then
     if isinstance(then, System):
         after, impulses = _joined(before, then)
@@ -40,7 +40,7 @@ def changed(event: Event | Every, before: State) -> Occurrence:
 
 
 def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
-    """The state in another system: positions kept, speeds as the impulse of its constraints leaves them."""
+    """The state in another system: same positions, and speeds after the impulse of its constraints."""
     carried = dict(zip(before.system.parameters, before.parameters, strict=True))
     p = system.parameter_values(carried={name: carried[name] for name in system.parameters if name in carried})
     phi = system.position_residual(before.t, before.q, p)
@@ -77,7 +77,7 @@ def _with_values(before: State, new: Mapping[str, float]) -> tuple[State, dict[s
 
 
 def _velocities(system: System, new: Mapping[str, float]) -> dict[str, float]:
-    """Those of the new values that are speeds or coordinate rates."""
+    """The new values of speeds and coordinate rates, by name."""
     names = (*system.speeds, *(f"{name}'" for name in system.coordinates))
     return {name: new[name] for name in names if name in new}
 
@@ -103,7 +103,10 @@ def _completed(
 
 
 def _returned(event: Event | Every, before: State, after: Any) -> tuple[State, dict[str, float]]:
-    """What a user's function returned, checked: a state, or new values by name."""
+    """The state after an event, and impulses, from what a user's function returned: a state, or new values by name.
+
+    Raises an error if the returned value cannot be used.
+    """
     where = f"the function of event `{event.name}`"
     if isinstance(after, Mapping):
         return _with_values(before, _numbers(where, before.system, after))
@@ -131,7 +134,7 @@ def _shown(state: State) -> State:
 
 
 def _copied(state: State) -> State:
-    """The state with arrays of its own, which nobody else can change."""
+    """The state with copies of its arrays."""
     arrays: dict[str, Any] = {name: np.array(getattr(state, name)) for name in state_shapes(state.system)}
     return replace(state, **arrays)
 

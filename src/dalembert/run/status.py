@@ -1,4 +1,4 @@
-"""How a native loop ended; the members of `Status` carry the words a user reads."""
+"""Outcome of a native loop; the members of `Status` carry the messages for users."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEPENDENT = 46  # of Python: where a run cannot go on
 
 
 class Status(enum.IntEnum):
-    """Outcome of a run; the value is what native code returns."""
+    """Outcome of a run; the values are those that native code returns."""
 
     OK = OK
     MORE = MORE
@@ -43,7 +43,7 @@ class Status(enum.IntEnum):
 
     @property
     def message(self) -> str:
-        """What happened, and what to do about it."""
+        """Message for the user: what happened, and the remedy."""
         return MESSAGES[self]
 
 

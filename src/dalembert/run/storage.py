@@ -1,10 +1,10 @@
-"""Where the samples of a run are kept: in memory, or in files that grow while the run goes on.
+"""Storage of the samples of a run: in memory, or in files that grow while the run goes on.
 
 A `SampleTable` takes blocks of rows and gives them back as arrays, one for each of its columns. A block is put where
-its first row belongs: one that an interruption has cut short can be put there again. The arrays of `IN_MEMORY` are
-plain ones. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at and
-forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so that a
-file can be read at any time, whatever ended the process that wrote it.
+its first row belongs: a block cut short by an interruption can be put there again. The arrays of `IN_MEMORY` are plain
+ones. Those of a `Folder` are .npy files mapped into memory: the operating system loads pages on access and drops them
+when it needs memory. The head of a file holds its number of rows. It is written after them, so that a file can be read
+at any time, however the process that wrote it ended.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Storage(Protocol):
     """A place for tables."""
 
     def table(self, *names: str) -> SampleTable:
-        """A new table, whose columns are told by these names if anybody is to find them later."""
+        """A new table. `names` are the names of its columns in files."""
         ...
 
     def begin(self, part: Part) -> SampleTable:
@@ -58,11 +58,11 @@ class Storage(Protocol):
         ...
 
     def end(self, table: Any, motion: Any) -> Any:
-        """What is left of a run whose samples went to that table; `motion` is the one at the rows that are there."""
+        """Result of a run whose samples went to `table`. `motion` is the motion at the rows still in the table."""
         ...
 
     def slices(self, rows: int, width: int) -> Iterator[slice]:
-        """Parts of so many rows of so many numbers that are worked on at once."""
+        """Slices of `rows` rows, `width` numbers each, of a size that is processed at once."""
         ...
 
 
@@ -133,11 +133,11 @@ IN_MEMORY = Memory()
 
 
 class GrowingFile:
-    """One column in an open file: rows are put behind those that are there, and read where they are."""
+    """One column in an open file: rows are appended, and read by memory mapping."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._shape = file, (0,)
-        weakref.finalize(self, file.close)  # what is mapped stays
+        weakref.finalize(self, file.close)  # mapped arrays stay valid
 
     def put(self, first: int, block: np.ndarray) -> None:
         """Write the rows of a block (n, ...) from row `first` on, then their number."""
@@ -192,7 +192,7 @@ class FileTable:
 
 @dataclass(frozen=True)
 class Folder:
-    """Files in a folder that exists; tables without names leave nothing behind there."""
+    """Files in an existing folder. Tables without names leave no files there."""
 
     path: Path
 

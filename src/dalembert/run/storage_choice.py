@@ -1,4 +1,4 @@
-"""Where a run keeps its samples, or what it keeps of them: `store=` and `outputs=`, checked beforehand."""
+"""Choice of the storage of a run: the options `store=` and `outputs=`, checked before the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What else is asked of a run."""
+    """Ingredients, events and sensitivities of a run, on which its storage depends."""
 
     drift: Drift
     integrator: Integrator
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 def choose_storage(
     state: State, times: np.ndarray | None, asked: Asked, store: str | Path | None, outputs: Sequence[Any] | None
 ) -> Storage:
-    """Where the samples of a run from a state go, at these times if they are given; raises if they cannot go there."""
+    """Storage for the samples of a run from a state, at `times` if given. Raises an error for options that conflict."""
     if outputs is None and store is not None:
         check_storable(asked)
         return begin_store(store, state.system, state.parameters, None if times is None else len(times))
@@ -57,7 +57,7 @@ def choose_storage(
 
 
 def check_storable(asked: Asked) -> None:
-    """Raise `PairingError` if a run does not keep its samples on disk as it goes on, or is not one motion."""
+    """Raise `PairingError` if a run does not store its samples as it proceeds, or is not one motion."""
     if asked.changing:
         raise PairingError(
             f"store= keeps one motion, and event {asked.changing} makes a sequence of motions; leave `store` out, or "
@@ -69,7 +69,7 @@ def check_storable(asked: Asked) -> None:
 
 
 def _against_outputs(system: System, asked: Asked, store: str | Path | None) -> Iterator[str]:
-    """Everything that does not go together with `outputs`, with what to do."""
+    """Options that conflict with `outputs`, as messages with the remedy."""
     name = type(asked.integrator).__name__
     if store is not None:
         yield "store= keeps all of them on disk: leave one of the two out"
@@ -90,7 +90,7 @@ def _against_outputs(system: System, asked: Asked, store: str | Path | None) -> 
 
 
 def _reads_step(system: System, drift: Drift) -> bool:
-    """Whether a drift control feeds back by the length of the step at hand."""
+    """True if the feedback of a drift control depends on the length of the step at hand."""
     feedback = drift.feedback(system)
     if feedback is None:
         return False

@@ -1,4 +1,4 @@
-"""Which constraints have gradients that may vanish, so that a run has to follow their lengths (`solve.row_lengths`)."""
+"""Constraints whose gradients may vanish; a run has to follow their lengths (`solve.row_lengths`)."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def _is_number(entry: Any) -> bool:
 
 
 def _have_fixed_lengths(system: System, A: ca.SX) -> np.ndarray:
-    """Whether a row of A has the same length at several states, whatever the parameters are, (n,)."""
+    """Mask of the rows of A that have the same length at several states, for any parameters, (n,)."""
     lengths = ca.Function("lengths", [system.mechanics.x], [ca.sum2(A * A)])
     scattered, defaults = Scattered(31), np.array(system.parameter_defaults, dtype=float)
-    defaults[defaults == 0.0] = 1.0  # what is zero may be given another value
+    defaults[defaults == 0.0] = 1.0  # a parameter that is zero may be given another value
     fixed = np.ones(A.shape[0], dtype=bool)
     for _ in range(2):
         parameters = defaults * scattered.uniform(0.5, 1.5, len(defaults))

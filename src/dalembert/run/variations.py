@@ -40,7 +40,7 @@ CarriedColumns = tuple[int, ...]  # for each column the number of its parameter,
 
 
 class _Inputs:
-    """The variables of a kernel: those of the mechanics, what stands behind x, and the columns S (nq + nu, 1)."""
+    """Variables of a kernel: those of the mechanics, the entries after x, and the columns S (nq + nu, 1)."""
 
     def __init__(self, system: System, columns: CarriedColumns, options: int) -> None:
         self.system, m = system, system.mechanics
@@ -57,7 +57,7 @@ class _Inputs:
         return _along(self.system, graph, self.S[k], self.dp[k])
 
     def bias(self, feedback: Feedback | None) -> ca.SX:
-        """What feedback adds to b, (nc, 1)."""
+        """Term that feedback adds to b, (nc, 1)."""
         m = self.system.mechanics
         if feedback is None:
             return ca.SX(m.b.shape[0], 1)

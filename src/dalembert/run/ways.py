@@ -1,4 +1,4 @@
-"""How far coordinates get in the time of a run, in native code over nonzeros: what sizes are measured beside.
+"""Estimate how far each coordinate can travel during a run, in native code. Sizes are relative to this distance.
 
 A pendulum does not fall for the hours that a run lasts: constraints hold it, and where their gradients or the forces
 change on the way, it turns back long before.
@@ -14,14 +14,14 @@ from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8
 from dalembert.run.sizing import sizing_at
 
 UNDERFLOW = 1e-280  # energies below count as none
-NUDGE = 1e-6  # part of a way by which to move, to see what forces and gradients do
+NUDGE = 1e-6  # part of a way by which to move, to probe forces and gradients
 # How often a way is looked at, and the part of its energy that is no longer shorter.
 SHORTENINGS, SETTLED_ENERGY = 12, 0.25
 
 
 @jit(f8(f8))
 def finite(energy):
-    """The energy, 0 where there is none: values whose squares underflow are nothing."""
+    """The energy; 0 if it is infinite, or negligible: below the threshold at which squares underflow."""
     return energy if UNDERFLOW < energy < math.inf else 0.0
 
 
@@ -33,7 +33,7 @@ def inertia_of(plan, mem, j):
 
 @jit(f8(Plan, Floats, i8, f8))
 def travelled(plan, mem, kind, span):
-    """The energy of how far coordinates of a kind get within `span`, if nothing but the forces acts."""
+    """Energy of the distance that coordinates of a kind travel within `span` under the forces alone."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
     for i in range(plan.nq if span > 0.0 else 0):
@@ -76,7 +76,7 @@ def _period(plan, mem, z, kind, way):
 
 @jit(f8(Plan, Floats, i8, f8))
 def _reached(plan, mem, kind, span):
-    """The energy of how far coordinates of a kind get within `span` at the speeds and accelerations in mem."""
+    """Energy of the distance that coordinates of a kind cover within `span` at the speeds and accelerations in mem."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
     for i in range(plan.nq):
@@ -92,7 +92,7 @@ def _reached(plan, mem, kind, span):
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
 def _straight(plan, mem, z, kind, way):
-    """The energy of how far coordinates of a kind get before a gradient of rows has changed by its own length.
+    """Energy of the distance that coordinates of a kind cover before a row's gradient changes by its own length.
 
     By how they change on a small part of `way`, an energy; `way` itself if that is shorter.
     """
@@ -119,7 +119,7 @@ def _straight(plan, mem, z, kind, way):
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
 def find_way(plan, mem, z, kind, span):
-    """The energy of how far coordinates of a kind get from the state z within `span`, before something turns them."""
+    """Energy of the distance that coordinates of a kind cover from the state z within `span`, before they turn back."""
     call_accelerate(plan.accelerate, (plan, mem))
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     way = _reached(plan, mem, kind, span)

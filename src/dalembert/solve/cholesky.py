@@ -15,7 +15,7 @@ from dalembert.solve.rows import add_row, row_product, scale_row
 
 @jit(f8(Floats, i8, i8))
 def factor_cholesky(mem, M, n):
-    """Factorise mem[M : M + n n] in place; returns the smallest pivot relative to what it was before elimination.
+    """Factorise mem[M : M + n n] in place. Returns the smallest pivot relative to the diagonal before elimination.
 
     1 is a diagonal matrix, 0 one that is not positive definite; then the factorisation is not complete.
     """

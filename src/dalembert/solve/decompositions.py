@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-UNIT = 1.0  # what singular values of unit rows are beside
+UNIT = 1.0  # reference for singular values of unit rows
 ROUND_OFF = float(np.finfo(float).eps)  # times the larger of both sizes: where nothing else is known of a matrix
 
 
@@ -33,7 +33,7 @@ class SingularValues(NamedTuple):
 
     @property
     def lost(self) -> np.ndarray:
-        """Orthonormal y with y^T A = 0: what A x does not reach, (m, m - rank)."""
+        """Orthonormal basis of the left null space of A, y^T A = 0, (m, m - rank)."""
         return self.left[:, self.rank :]
 
     def solve(self, sides: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ def null_space(A: np.ndarray, tolerance: float, beside: float | None = None) -> 
 
 
 def row_space(A: np.ndarray) -> np.ndarray:
-    """Orthonormal rows that span those of A (m, n), (min(m, n), n); nothing is taken for zero."""
+    """Orthonormal rows that span those of A (m, n), (min(m, n), n), without a rank decision."""
     return np.linalg.svd(A, full_matrices=False)[2]
 
 
@@ -97,7 +97,7 @@ def cholesky(M: np.ndarray) -> np.ndarray:
 
 
 def are_singular(M: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which of symmetric matrices M (..., n, n), scaled to unit diagonal, are not definite by more than `tolerance`."""
+    """Mask of symmetric matrices M (..., n, n) that are not definite by `tolerance`, after scaling to unit diagonal."""
     size = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
     size = np.where(size > 0.0, size, 1.0)
     unit = np.nan_to_num(M / size[..., None] / size[..., None, :])
@@ -134,6 +134,6 @@ def unit_rows(A: np.ndarray) -> np.ndarray:
 
 
 def _count(values: np.ndarray, tolerance: float, beside: float | None) -> int:
-    """How many of the values, largest first, are not zero."""
+    """Number of nonzero values, of values that are sorted, largest first."""
     scale = values.max(initial=0.0) if beside is None else beside
     return int((values > tolerance * scale).sum())

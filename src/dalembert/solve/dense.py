@@ -27,7 +27,7 @@ PROXIMAL = 1e-8  # constraints are independent in directions with singular value
 
 @jit(i8(Plan, Floats, i8))
 def scale_saddle(plan, mem, rows):
-    """Scales s with s_i^2 M_ii = 1 and unit rows of A: makes pivots comparable whatever the units are."""
+    """Scales s with s_i^2 M_ii = 1 and unit rows of A. They make pivots comparable in any units."""
     nu, M, A, s = plan.nu, plan.mass, plan.jacobian, plan.scale
     largest = 0.0
     for i in range(nu):
@@ -185,7 +185,7 @@ def solve_saddle(plan, mem, rows, where):
     for i in range(n):
         j = ints[order + i]
         mem[x + i] = mem[where + j] * mem[s + j]
-    for i in range(rank):  # L: in the second row of a 2x2 block, what is left of the diagonal belongs to D
+    for i in range(rank):  # L: in the second row of a 2x2 block, the entry left of the diagonal belongs to D
         mem[x + i] -= row_product(mem, K + i * n, x, i - (ints[sizes + i] == 0))
     k = 0
     while k < rank:

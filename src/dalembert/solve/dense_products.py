@@ -1,4 +1,4 @@
-"""Products with dense M, A and W: what is left of the equations of motion, and the power of reactions."""
+"""Products with dense M, A and W: residuals of the equations of motion, and the power of reactions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dense_power(plan, mem):
 
 @jit(i8(Plan))
 def exerted(plan):
-    """Where the solve with laws leaves E (nu)."""
+    """Offset of E (nu), as the solve with laws leaves it."""
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     return plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
 
@@ -75,7 +75,7 @@ def dense_row_residual(plan, mem, k, size):
 
 @jit(i8(Plan, Floats, i8))
 def leave_judged(_plan, _mem, _rows):
-    """Pivots chosen by size tell the condition: it is there."""
+    """Keep the condition as it is: the pivots, chosen by size, have given it."""
     return 0
 
 

@@ -81,7 +81,7 @@ def householder(G: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
 
 
 def _turn(rows: Rows, k: int) -> ca.SX:
-    """Reflect rows, in place, so that entry k of all but the first becomes zero; returns the square of what it becomes.
+    """Reflect rows, in place, so that entry k of all but the first vanishes. Returns the square of the first's entry.
 
     With x the entries k, v = x + l e_1 where l = |x| with the sign of x_1, and 2 / v^T v = 1 / (|x|^2 + l x_1).
     Products v^T w are taken as x^T w + l w_1: all but the last of it does not wait for the root.

@@ -1,9 +1,10 @@
-"""What is eliminated together: speeds that the same constraints restrain, and behind them constraints that they hold.
+"""Group speeds restrained by the same constraints into supernodes; order each constraint after its speeds.
 
-A constraint taken first would have its regularisation alone as pivot, next to nothing beside the rest. Taken after a
-speed its pivot is as large as its row, except where the row turns away from that speed; taken after all coordinates of
-a point it cannot turn away. So speeds with equal constraints are one node, each constraint is put into the node of one
-of its speeds, found by a maximum matching, and nodes are ordered by approximate minimum degree.
+A constraint eliminated first would have only its regularisation as pivot, which is negligible beside the other entries.
+Eliminated after a speed, its pivot is as large as its row, except where the row has no part along that speed.
+Eliminated after all coordinates of a point, it always has a part along one of them. So speeds with equal constraints
+form one node. Each constraint joins the node of one of its speeds, found by a maximum matching. Nodes are ordered by
+approximate minimum degree.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) 
     node = np.concatenate([first, np.where(partner < 0, nu + np.arange(nc), first[partner])])
     one = np.concatenate([node[mass[0]], node[nu + rows], node[nu + schur.rows]])
     other = np.concatenate([node[mass[1]], node[columns], node[nu + schur.columns]])
-    n = nu + nc  # what is part of another node, and speeds in closed form, are nodes without neighbours
+    n = nu + nc  # members of other nodes, and speeds in closed form, are nodes without neighbours
     pairs = distinct(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
     to, of = np.divmod(pairs, n)
     starts = np.concatenate([[0], np.cumsum(np.bincount(to, minlength=n))])
@@ -139,7 +140,7 @@ def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) 
 def _first_of_equals(nu: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """For each speed the first one with the same constraints, itself if there are none or too many such speeds, (nu,).
 
-    Sets of constraints are told apart by the sums of random numbers.
+    Sets of constraints are distinguished by sums of random numbers.
     """
     tags = np.random.default_rng(0).integers(1, 2**62, int(rows.max(initial=-1)) + 1, dtype=np.uint64)
     sums = np.zeros(nu, dtype=np.uint64)

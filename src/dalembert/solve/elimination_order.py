@@ -24,7 +24,7 @@ TWISTED = 1.1  # entries of L, relative to those of an elimination from one end,
 
 @dataclass(frozen=True, eq=False)
 class SaddlePattern:
-    """Where M (lower triangle) and A have nonzeros, in the order in which a kernel writes them.
+    """Nonzeros of M (lower triangle) and A, in the order in which a kernel writes them.
 
     M: `mass_rows`, `mass_columns` (n,), rows not before columns. A by rows: columns of row k are
     `columns[starts[k] : starts[k + 1]]`.
@@ -88,7 +88,7 @@ def lower_triangle(M: ca.Sparsity) -> ca.Sparsity:
 
 @dataclass(frozen=True, eq=False)
 class SymbolicFactors:
-    """Where everything is. Position k of the elimination is unknown `order[k]`, speeds before constraints.
+    """Patterns of the factors. Position k of the elimination is unknown `order[k]`, speeds before constraints.
 
     Unknowns that are not in `order` are the speeds of `schur`. Above the diagonal, column k of the permuted matrix has
     rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`, which come from nonzeros `upper_sources`: those of M, then

@@ -1,4 +1,4 @@
-"""Which columns of a small matrix are independent, by orthogonalisation with pivoting.
+"""Independent columns of a small matrix, by orthogonalisation with pivoting.
 
 In NumPy: importing SciPy's factorisations takes longer than linearising a mechanism.
 """

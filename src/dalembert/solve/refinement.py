@@ -1,4 +1,4 @@
-"""Iterative refinement: what a shifted or badly conditioned factorisation costs in accuracy is won back.
+"""Iterative refinement, which recovers the accuracy lost by a shifted or badly conditioned factorisation.
 
 Each round solves for what is left of the true equations. Of the proximal shift of `dense` it leaves a factor
 PROXIMAL / sigma^2, with sigma the singular value of the constraints in a direction.

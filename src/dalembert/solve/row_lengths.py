@@ -1,4 +1,4 @@
-"""Rows whose gradient vanishes: a constraint can become dependent all by itself.
+"""Lengths of rows: a single constraint becomes dependent where its gradient vanishes.
 
 Factorisations take rows of unit length, whatever units a row has; a row such as sin a + sin b = 0, whose gradient
 (cos a, cos b) vanishes where both bars are upright, is as good as any other to them up to the very position. So the

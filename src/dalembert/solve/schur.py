@@ -40,7 +40,7 @@ def invert_masses(mem, places, at, diagonal, light):
 
 @jit(i8(Floats, Places, SparseFactors, u8, u8), fastmath=FUSED)
 def assemble_schur(mem, places, at, jacobian, zero):
-    """-S, group by group: a dense product of nonzeros of A with reciprocal masses, added to where it belongs."""
+    """Add -S to the matrix, group by group: a dense product of nonzeros of A with reciprocal masses."""
     S, inverse, group, one = index(at.schur), index(at.inverse), index(at.group), index(1)
     counts, target = index(at.group_counts), index(at.group_targets)
     s, p = index(at.free_speeds), index(at.group_entries)  # of the group whose turn it is

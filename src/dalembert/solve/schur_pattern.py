@@ -1,8 +1,8 @@
-"""Speeds that only their own inertia acts on, eliminated in closed form: which ones, and what that leaves where.
+"""Speeds coupled to no other by M, eliminated in closed form: their selection, and the pattern of the Schur complement.
 
-Where row i of M has nothing but its diagonal, u'_i = (f_i + (A^T la)_i) / M_ii, and what is left of the saddle matrix
-has S = A M^-1 A^T, over these speeds, in the place of 0. Rigid bodies with principal axes and particles have such
-speeds only: the factors are then those of S, a matrix of the constraints alone.
+Where row i of M has only its diagonal entry, u'_i = (f_i + (A^T la)_i) / M_ii. The rest of the saddle matrix then has
+S = A M^-1 A^T, over these speeds, in the place of 0. Particles and rigid bodies in principal axes have only such
+speeds: the factors are then those of S, a matrix of the constraints alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SchurPattern:
 
 
 def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Which speeds no other is coupled with by M, and not too many by constraints, (nu,).
+    """Mask of the speeds that M couples to no other, and constraints to not too many, (nu,).
 
     Nonzeros of M are at (`mass_rows`, `mass_columns`), those of A in `columns`.
     """
@@ -52,7 +52,10 @@ def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns:
 
 
 def schur_pattern(free: np.ndarray, nc: int, rows: np.ndarray, columns: np.ndarray) -> SchurPattern:
-    """What the elimination of the speeds `free` (nu,) leaves; nonzeros of A are at (`rows`, `columns`), row by row."""
+    """Pattern of the Schur complement after the speeds `free` (nu,) are eliminated.
+
+    Nonzeros of A are at (`rows`, `columns`), row by row.
+    """
     by_speed = np.argsort(columns, kind="stable")  # constraints ascending for each speed
     acting, counts = rows[by_speed], np.bincount(columns, minlength=len(free))
     starts = np.cumsum(counts) - counts
@@ -92,6 +95,6 @@ def _equals(speeds: np.ndarray, acting: np.ndarray, starts: np.ndarray, counts: 
 
 
 def _counted(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `counts[k]` things of every k, one after the other: k, and its number among those of k."""
+    """For each of `counts[k]` items of every k, one after the other: k, and the number of the item."""
     of = np.repeat(np.arange(len(counts)), counts)
     return of, np.arange(len(of)) - (np.cumsum(counts) - counts)[of]

@@ -46,7 +46,7 @@ def _decompose(mem, P, m, n, G, V):
 
 @jit(i8(Floats, i8, i8, i8, i8))
 def _append(mem, basis, n, count, left):
-    """One more column orthogonal to the first `count` of `basis`: what is left of the axis they cover least."""
+    """Append a column orthogonal to the first `count` of `basis`: the rest of the axis that they cover least."""
     axis = 0
     for i in range(n):
         if mem[left + i] > mem[left + axis]:

@@ -53,7 +53,7 @@ def _eliminate(mem, places, start, stop, target, reciprocal):
 
 @jit(i8(Floats, Places, u8, u8, f8, f8, f8), fastmath=FUSED)
 def _eliminate_two(mem, places, p, target, reciprocal, a, b):
-    """As `_eliminate`, for the two entries a and b at p."""
+    """Like `_eliminate`, for the two entries a and b at p."""
     one, l, m = index(1), a * reciprocal, b * reciprocal
     mem[places[target]] -= l * a
     mem[places[target + one]] -= l * b
@@ -64,7 +64,7 @@ def _eliminate_two(mem, places, p, target, reciprocal, a, b):
 
 @jit(i8(Floats, Places, u8, u8, f8, f8, f8, f8), fastmath=FUSED)
 def _eliminate_three(mem, places, p, target, reciprocal, a, b, c):
-    """As `_eliminate`, for the three entries a, b and c at p."""
+    """Like `_eliminate`, for the three entries a, b and c at p."""
     one, two, l = index(1), index(2), a * reciprocal
     mem[places[target]] -= l * a
     mem[places[target + one]] -= l * b
@@ -75,7 +75,7 @@ def _eliminate_three(mem, places, p, target, reciprocal, a, b, c):
 
 @jit(i8(Floats, Places, u8, u8, f8, f8, f8, f8, f8), fastmath=FUSED)
 def _eliminate_four(mem, places, p, target, reciprocal, a, b, c, d):
-    """As `_eliminate`, for the four entries a, b, c and d at p."""
+    """Like `_eliminate`, for the four entries a, b, c and d at p."""
     one, two, three, l = index(1), index(2), index(3), a * reciprocal
     mem[places[target]] -= l * a
     mem[places[target + one]] -= l * b

@@ -1,4 +1,4 @@
-"""Where the products of short columns of L go, found once: an elimination that takes one column after the other.
+"""Targets of products of short columns of L, found once, for an elimination that takes one column after the other.
 
 Column k, once its pivot is known, changes the entries (i, j) for all of its rows i and j. Where columns have a few
 entries only, as in chains of bodies, a list of where these are is short, and takes the place of searching for them.
@@ -20,7 +20,7 @@ def has_short_columns(factors: SymbolicFactors) -> bool:
 
 
 def targets_of(factors: SymbolicFactors) -> tuple[np.ndarray, np.ndarray]:
-    """Where products go, column by column, those of each entry with itself and with those behind it, (m,) each.
+    """Targets of products, column by column: each entry times itself and times those after it, (m,) each.
 
     The place in L, or -1 where the product belongs to a pivot, and the number of that pivot.
     """

@@ -3,7 +3,7 @@
 M is at plan.mass, A at plan.jacobian, W at plan.direction (the rows of A for ideal reactions), as the solver stores
 them. A solver is a value: the engine puts the addresses of its functions into the plan, and whoever needs u', la, the
 least move onto the constraints or the derivative of any of them calls `call_factor` once and `call_solve` for each
-right-hand side. What else is asked of the matrices goes through the solver too, as it alone knows how they are stored.
+right-hand side. All other uses of the matrices go through the solver too, as it alone knows how they are stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ call_follow = caller(follow_type)
 
 @dataclass(frozen=True)
 class Products:
-    """What is asked of M, A and W at a solution (u', la) left in mem, and of gradients; four native functions.
+    """Products with M, A and W at a solution (u', la) in mem, and with gradients: four native functions.
 
     1. `power(plan, mem)`: u . W^T la, the power of the reactions.
     2. `balance(plan, mem)`: the largest entry of M u' - f - W^T la relative to the largest sum of |terms|, both times

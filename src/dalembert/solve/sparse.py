@@ -64,7 +64,7 @@ def _measure_rows(mem, places, rows, ends, columns, jacobian, light, lengths, ze
 
 @jit(f8(Plan, Floats, i8))
 def assemble_sparse(plan, mem, rows):
-    """Measure masses and the first `rows` constraints, and eliminate what has a closed form; returns the least mass."""
+    """Measure masses and the first `rows` constraints, and eliminate speeds in closed form. Returns the least mass."""
     at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
     factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
     places = places_at(at.tables, at.n_tables)
@@ -80,7 +80,7 @@ def assemble_sparse(plan, mem, rows):
 
 @jit(i8(Plan, Floats, i8, f8, f8))
 def decompose_shifted(plan, mem, rows, shift, least_mass):
-    """Factorise what was assembled, E being `shift` relative to the squared length of each row."""
+    """Factorise the assembled matrix. E is `shift` relative to the squared length of each row."""
     at, nu = matrices_at(plan.pattern), plan.nu
     places, diagonal, light, lengths = places_at(at.tables, at.n_tables), at.diagonal, at.light, at.lengths
     factors, soft = factors_at(find_factors(at.first, rows)), PROXIMAL if at.soft else 0.0

@@ -1,4 +1,4 @@
-"""Where the nonzeros of M and A and of the sparse factors are in memory: records, and room for them in a workspace."""
+"""Layout of the nonzeros of M, A and the sparse factors in memory: records, and their blocks in a workspace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_ROWS: Rows = (np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class SparseMatrices(Record):
-    """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
+    """Nonzeros of M and A: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     All lists of indices are in one array of `n_tables` at the address `tables`, which engines share. `diagonal` says
     where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats: reciprocal diagonal of

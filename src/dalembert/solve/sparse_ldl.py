@@ -20,7 +20,8 @@ from dalembert.solve.sparse_layout import SparseFactors
 def decompose(mem, places, at, n, nu, diagonal, light, lengths, soft, shift, zero):
     """L and the reciprocals of D; the smallest pivot over the largest, 0 if one had the wrong sign and was replaced.
 
-    Pivots are those of unit masses and rows. What `schur` left of speeds in closed form is in the matrix.
+    Pivots are those of unit masses and rows. The matrix already contains the contribution of `schur`, from speeds in
+    closed form.
     """
     order, ends, rows, sources = (
         index(at.order),

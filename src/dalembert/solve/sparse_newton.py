@@ -91,7 +91,7 @@ class SparseNewton:
         self._solved(real, solve)
 
     def _solved(self, target: np.ndarray, solve: Callable[[], np.ndarray]) -> None:
-        """Have what `solve` returns in target, or NaN."""
+        """Write the result of `solve` to target, or NaN if it fails."""
 
         def put() -> None:
             target[:] = solve()

@@ -1,4 +1,4 @@
-"""Products with sparse M and A: what is left of the equations of motion, and the power of reactions."""
+"""Products with sparse M and A: residuals of the equations of motion, and the power of reactions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The sparse solve refined against the true equations, until what is left of them is round-off.
+"""Iterative refinement of the sparse solve against the true equations, until the residual is round-off.
 
-Each sweep solves for what is left. Of E it leaves a factor E/(E + sigma^2) in a direction of the constraints whose
-singular value is sigma. A remainder is round-off once it is as small as the rounding of the terms it is made of.
+Each sweep solves for the residual. In a direction of the constraints with singular value sigma, it reduces the error
+due to the regularisation E by the factor E/(E + sigma^2). A residual is round-off once it is as small as the rounding
+of the terms it is made of.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _squares(mem, places, factors, n, nu, light, lengths, r):
 
 @jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
 def _row_squares(mem, rows, lengths, r):
-    """As `_squares`, of all constraints and nothing else."""
+    """Like `_squares`, over the constraints only."""
     total = 0.0
     for k in range(rows):
         total += mem[r + k] * mem[r + k] / mem[lengths + k]
@@ -66,7 +67,7 @@ def _expand(plan, mem, factors):
 
 @jit(f8(Plan, Floats, SparseFactors))
 def _leave_reduced_remainder(plan, mem, factors):
-    """What is left of the equations that are not solved in closed form, after `_expand`; the square of its length."""
+    """Write the residual of the equations not solved in closed form, after `_expand`. Returns its squared norm."""
     at = matrices_at(plan.pattern)
     places = places_at(at.tables, at.n_tables)
     nu, x, r = plan.nu, plan.rhs, plan.remainder
@@ -81,7 +82,7 @@ def _leave_reduced_remainder(plan, mem, factors):
 
 @jit(i8(Plan, Floats, SparseFactors))
 def _correct_reduced(plan, mem, factors):
-    """Solve for the remainder and add what comes out, then the speeds in closed form."""
+    """Solve for the residual and add the correction, then the speeds in closed form."""
     at, nu, x, r = matrices_at(plan.pattern), plan.nu, plan.rhs, plan.remainder
     places = places_at(at.tables, at.n_tables)
     substitute(mem, places, factors, factors.n, factors.n - 1, r)
@@ -111,7 +112,7 @@ def _solve_at_first(plan, mem, rows, factors, closed):
 
 @jit(several(f8, 2)(Plan, Floats, f8))
 def _aims(plan, mem, shift):
-    """The square of the remainder that is left alone, relative to the terms, and what one sweep at most leaves of it.
+    """Squared residual to be reached, relative to the terms, and the largest reduction factor of one sweep.
 
     The quality q of the solve was last judged at the end of a step. It is about sigma^2 + E for the weakest direction:
     accelerations are wrong by no more than the remainder over sqrt(q), and a sweep leaves E / q of it.
@@ -147,7 +148,7 @@ def refine_sparse(plan, mem, rows):
                 mem[x + i] += mem[r + i]
         if sweep:
             falls = min(falls, left / before)
-        if falls < 1.0 and left * falls <= enough:  # what the next sweep would find
+        if falls < 1.0 and left * falls <= enough:  # expected residual after the next sweep
             break
         before = left
     return 0

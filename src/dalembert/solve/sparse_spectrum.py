@@ -21,7 +21,7 @@ from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
 LANCZOS_STEPS = 5
-JACOBI_SWEEPS, JACOBI_ZERO = 12, 1e-17  # sweeps of Jacobi's method, at most; what is zero, relative to the diagonal
+JACOBI_SWEEPS, JACOBI_ZERO = 12, 1e-17  # largest number of sweeps of Jacobi's method; zero relative to the diagonal
 LARGEST_SQUARE = 4.0  # squared singular value of interest
 # Vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8.
 FILTERED_VECTORS, FILTER_PASSES = 4, 8
@@ -114,7 +114,7 @@ def _diagonalise(T, n, V):
 
 @jit(f8(f8))
 def _singular_value(eigenvalue):
-    """That of the rows for an eigenvalue of (S + E)^-1."""
+    """Singular value of the rows for an eigenvalue of (S + E)^-1."""
     return math.sqrt(min(max(1.0 / max(eigenvalue, 1e-300) - SHIFT, 0.0), LARGEST_SQUARE))
 
 
@@ -140,8 +140,8 @@ def find_singular_values(T, values):
 def find_vanishing(T, V, rank, vanishing, basis, parts):
     """The part (m,) of each row in the left vectors of singular values that vanish, the `rank` largest ones at most.
 
-    T (n, n) is an upper triangle of `tridiagonalise`, V (n, n) and T are overwritten. Those vanish that are below the
-    part `vanishing` of the largest, or else the last one. If T is not finite nothing is known.
+    T (n, n) is an upper triangle of `tridiagonalise`, V (n, n) and T are overwritten. Values below the part `vanishing`
+    of the largest vanish; if there are none, the last one does. If T is not finite nothing is known.
     """
     n, m, top = int(math.sqrt(T.size + 0.5)), parts.size, 0.0
     for k in range(n * n):
@@ -208,7 +208,7 @@ def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vanishing_parts(saddle: SparseSaddle) -> np.ndarray:
-    """How much each row takes part in combinations that vanish, (m,): random vectors, with all else filtered out."""
+    """Part of each row in combinations that vanish, (m,): random vectors, with all other components filtered out."""
     lengths = saddle.lengths
     parts = np.zeros(len(lengths))
     for column in _directions(len(lengths), FILTERED_VECTORS).T:

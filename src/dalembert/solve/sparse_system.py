@@ -35,7 +35,7 @@ class SparseSaddle:
         return float(self._matrices.least_pivot)
 
     def solve(self, f: np.ndarray, b: np.ndarray, *, refined: bool) -> np.ndarray:
-        """x of (x, -y) = K^-1 (f, b), (n,); refined, what E changes is won back."""
+        """x of (x, -y) = K^-1 (f, b), (n,). If `refined`, without the error due to E."""
         plan, mem, n, m = self.work.plan, self.work.mem, len(f), len(b)
         if refined:
             mem[plan.force : plan.force + n], mem[plan.bias : plan.bias + m] = f, b

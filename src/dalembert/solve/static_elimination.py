@@ -1,8 +1,8 @@
 """The order of elimination of a Newton matrix F_y + s F_y', found once from its pattern.
 
 Pivots that are safe whatever the values - constant entries of F_y', which grow with s as the step shrinks - are
-eliminated first, in an order that makes little fill (Markowitz). What remains is small and treated as dense. For the
-equations of a mechanism this takes the coordinates and the work out, and leaves speeds and multipliers.
+eliminated first, in an order that makes little fill (Markowitz). The remaining matrix is small and treated as dense.
+For the equations of a mechanism this takes the coordinates and the work out, and leaves speeds and multipliers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NewtonMatrix(Record):
 
 @dataclass(frozen=True)
 class StaticElimination:
-    """Where rows and columns go (ny,), and per static pivot the rows below and the columns to its right that it meets.
+    """Positions of rows and columns (ny,), and per static pivot the rows below and columns right of it that it meets.
 
     `places` (nnz,) are positions of the nonzeros of F_y, then of F_y', in a matrix with rows `stride` apart.
     `multipliers` counts the variables without rates, which must be the last ones.
@@ -104,7 +104,7 @@ def _choose(pattern: np.ndarray, eliminable: np.ndarray) -> np.ndarray:
 
 
 def _positions(n: int, first: np.ndarray) -> np.ndarray:
-    """Where each of n goes (n,): those in `first` to the front in their order, the others behind in theirs."""
+    """New positions of n items, (n,): those in `first` come first, in their order, then the others in theirs."""
     order = np.concatenate([first, np.setdiff1d(np.arange(n), first)])
     return np.argsort(order).astype(np.int64)
 

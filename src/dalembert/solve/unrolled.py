@@ -22,7 +22,7 @@ TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
 MOST_UNKNOWNS = 500  # unknowns above which nothing is unrolled: the order would take long to find
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
-Row = dict[int, Any]  # graph scalars of a lower triangle: what is not structurally zero, by column
+Row = dict[int, Any]  # graph scalars of a lower triangle: its structural nonzeros, by column
 
 # By operators Python takes seven times as long: it tries whether numbers or arrays are meant.
 _times, _minus, _plus, _over, _larger = (
@@ -92,9 +92,9 @@ def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=8)  # the equations of motion and both projections ask for it, mostly for the same
 def _find_order(nu: int, starts: tuple[int, ...], rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+    """Minimum degree ordering: the variable with the fewest neighbours comes next, speeds before constraints.
 
-    It ends where the cost exceeds `LIMIT`.
+    The search ends as soon as the cost exceeds `LIMIT`.
     """
     n = len(starts) - 1
     linked: list[set[int]] = [set() for _ in range(n)]
@@ -149,7 +149,7 @@ def _factor(rows: list[Row], nu: int) -> ca.SX:
             row[j] = _times(w, rows[j][j])
             product = _times(row[j], w)
             row[i] = _minus(row[i], product) if i in row else _negative(product)
-            if i >= nu and j < nu:  # what the pivot of a constraint is before other constraints take part
+            if i >= nu and j < nu:  # the pivot of a constraint before other constraints take part
                 before = product if before is None else _plus(before, product)
             below[j].append(i)
         if i not in row or before is None:
@@ -161,7 +161,7 @@ def _factor(rows: list[Row], nu: int) -> ca.SX:
 
 
 def _eliminate(i: int, rows: list[Row], below: list[list[int]]) -> list[int]:
-    """Subtract what the rows above have in common with row i; returns its columns left of the diagonal, in order."""
+    """Eliminate the entries of row i by the rows above it. Returns its columns left of the diagonal, in order."""
     row, filled = rows[i], list[int]()
     waiting = [k for k in row if k < i]
     heapq.heapify(waiting)

@@ -4,9 +4,9 @@ Servo constraints make them unsymmetric, as an unknown force enforces a constrai
 friction. LU with complete pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows
 as a missing pivot.
 
-Constraints may be redundant. The multipliers of rows that act along their own gradients are then the least ones, as in
-`dense`: -PROXIMAL on their diagonal, taken away by refinement, leaves la no part along n with A^T n = 0. Whether such a
-part would change the motion, as friction may have it, is judged elsewhere (`initial.uniqueness`).
+Constraints may be redundant. The multipliers of rows that act along their own gradients are then of minimum norm, as in
+`dense`: -PROXIMAL on their diagonal, removed by refinement, leaves la no part along n with A^T n = 0. Such a part may
+change the motion if there is friction; `initial.dependence` decides that.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def is_empty(mem, start, count):
 
 @jit(i8(Plan, Floats, i8))
 def is_normal(plan, mem, k):
-    """Whether the multiplier of row k acts along the gradient of the row, whatever friction it has besides."""
+    """True if the multiplier of row k acts along the gradient of the row, with or without friction."""
     nu, A, W0 = plan.nu, plan.jacobian, plan.stated
     for i in range(nu):
         if mem[A + k * nu + i] != mem[W0 + k * nu + i]:
@@ -137,7 +137,7 @@ def factor_general(plan, mem, nc):
 
 @jit(i8(Plan, Floats, i8, i8))
 def solve_general(plan, mem, nc, where):
-    """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
+    """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la). Entries beyond the rank are zero."""
     ints = ints_at(plan.ints, plan.n_ints)
     n, K, s, x = plan.nu + nc, plan.matrix, plan.scale, plan.column
     rows, columns, rank = plan.permutation, plan.pivots, plan.rank
@@ -157,7 +157,7 @@ def solve_general(plan, mem, nc, where):
 
 @jit(i8(Plan, Floats, i8))
 def _improve(plan, mem, nc):
-    """One round of refinement, without what contradicting right-hand sides would add to la along n with A^T n = 0.
+    """One round of refinement, without the drift of la along n with A^T n = 0 for contradictory right-hand sides.
 
     With K the shifted matrix, z = K^-1 r and S the shift, the round adds z - K^-1 S z: along n that is zero.
     """

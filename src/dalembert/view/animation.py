@@ -18,7 +18,7 @@ from dalembert.file_writing import write_file
 from dalembert.view.page import embedded_json, fill_page
 
 KINDS = ("point", "body")
-DRAWN_DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
+DRAWN_DIGITS = 7  # significant digits of drawn numbers: a pixel is coarser, also after zooming in a hundred times
 EXACT = 22  # powers of ten up to this one are floats
 TIME_DIGITS = 12  # time also orders the samples, so it is kept finer
 
@@ -58,7 +58,7 @@ class Arrow:
 class Trace:
     """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap.
 
-    Those of a `noise`, such as a residual, are joined by straight lines: it has no curves.
+    Samples of a `noise`, such as a residual, are joined by straight lines, as noise has no smooth curve.
     """
 
     name: str
@@ -68,10 +68,11 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What an animation shows at the times `t` (nt,), strictly increasing, in seconds.
+    """Contents of an animation at the times `t` (nt,), strictly increasing, in seconds.
 
-    Curves are drawn through the samples. `starts` are samples where a new piece of them begins, after a jump or a bend;
-    it may begin at the time where the last one ends. After `coarse` ones nothing is drawn until the next sample.
+    Curves are drawn through the samples. `starts` are the samples at which a new piece of the curves begins, after a
+    jump or a bend; it may begin at the time at which the last piece ends. Between a `coarse` sample and the next one,
+    nothing is drawn.
 
     A `planar` scene is seen along z, x to the right and y upwards; a spatial one in perspective, z upwards.
     """
@@ -105,7 +106,7 @@ def animation_page(scene: Scene) -> str:
 
 
 def scene_payload(scene: Scene) -> dict[str, Any]:
-    """What a page draws of a scene, as JSON."""
+    """The scene as JSON data for the page."""
     t = _times(scene.t, scene.starts)
     return {
         "title": scene.title,

@@ -1,4 +1,4 @@
-"""What a report plots: every quantity of a motion over time, by group and name, at the times of its pictures."""
+"""Curves of a report: every quantity of a motion over time, by group and name, at the times of its pictures."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ DRAWN = b"drawn\n"
 
 
 class FigureProcess:
-    """A process that draws figures one after the other; without one, whoever asks draws."""
+    """A process that draws figures one after the other. Without one, the caller draws."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
         self._process = process
-        self._asked = False  # for a figure, and nobody has waited for it
+        self._asked = False  # whether a figure was requested whose answer is still outstanding
 
     def send(self, panels: Panels, path: Path) -> bool:
-        """Ask for a figure; False if there is nobody to draw it."""
+        """Request a figure. Returns False if there is no process to draw it."""
         requests = self._process.stdin if self._process else None
         if requests is None:
             return False
@@ -66,7 +66,7 @@ _AHEAD: list[FigureProcess] = []  # started before anybody asked for one
 
 @contextmanager
 def figure_process_ahead(*, likely: bool) -> Iterator[None]:
-    """Start a process now if somebody is `likely` to need it within this context; it ends if nobody does."""
+    """Context that starts a figure process early if it is `likely` to be needed. It ends if it was not used."""
     if likely:
         _AHEAD.append(FigureProcess(_started()))
     try:
@@ -107,7 +107,7 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 
 def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Draw what is asked for until nothing more comes."""
+    """Draw the requested figures until the requests end."""
     with collection_paused():
         _draw(_small_panels(), None)  # fonts and marks are read while there is nothing else to do
     while True:
@@ -117,7 +117,7 @@ def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
             return
         try:
             _draw(panels, path)
-        except OSError:  # the caller tells what is wrong with the place
+        except OSError:  # the caller reports why the file cannot be written
             answers.write(b"not drawn\n")
         else:
             answers.write(DRAWN)
@@ -125,7 +125,7 @@ def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _small_panels() -> Panels:
-    """Something to draw, with one panel of each kind."""
+    """A small example with one panel of each kind."""
     import numpy as np
 
     from dalembert.view.panels import Panels

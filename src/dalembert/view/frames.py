@@ -28,7 +28,7 @@ TINY = PIXEL**2  # of a size: smaller moves are not followed; of the time: rates
 
 
 class Curves(NamedTuple):
-    """How curves are drawn through frames: their values at other times, and their rates at the ends of intervals.
+    """Interpolation of curves through frames: values at other times, and rates at the ends of intervals.
 
     A curve that sets out at another rate goes off by `lever` times that and the length of the interval, at most.
     """
@@ -150,7 +150,7 @@ def round_step(step: float) -> float:
 
 
 class _Shown(NamedTuple):
-    """What is drawn and plotted at times (nt,) and its rates, (nt, k); the first `state` columns are not outputs."""
+    """Drawn and plotted quantities at times (nt,), and their rates, (nt, k). Columns from `state` on are outputs."""
 
     t: np.ndarray
     values: np.ndarray
@@ -159,7 +159,7 @@ class _Shown(NamedTuple):
 
     @classmethod
     def of(cls, motion: Motion, span: float, *, picture: bool) -> _Shown:
-        """Those of the samples of a motion."""
+        """Quantities and rates at the samples of a motion; rates by central differences over a tiny part of `span`."""
         s, moment = motion.system, TINY * span
         qdot = s.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters)
         here, before, after = (
@@ -174,14 +174,14 @@ class _Shown(NamedTuple):
         return (first, self.rates[:-1]), (last, self.rates[1:])
 
     def joined(self, more: _Shown) -> _Shown:
-        """Both, in the order of time."""
+        """The quantities of both, in order of time."""
         order = np.argsort(np.concatenate([self.t, more.t]), kind="stable")
         t, values, rates = (np.concatenate(pair)[order] for pair in zip(self[:3], more[:3], strict=True))
         return _Shown(t, values, rates, self.state)
 
 
 def _chosen(motion: Motion, samples: np.ndarray | slice) -> Motion:
-    """The motion with some of its samples; what follows from them is evaluated again."""
+    """The motion with some of its samples only; its evaluation is computed again."""
     kept = {name: getattr(motion, name)[samples] for name in ("t", "q", "u", "work")}
     return replace(motion, known=None, derivatives=None, storage=IN_MEMORY, **kept)
 
@@ -217,5 +217,5 @@ def _pixels(motion: Motion, values: np.ndarray, *, picture: bool = True) -> np.n
 
 
 def _numbers(d: Drawing) -> int:
-    """How many numbers a picture takes."""
+    """Number of floats in a picture."""
     return 3 * len(d.points) + 9 * len(d.bodies) + 3 * sum(k for _, k in d.lines)

@@ -101,7 +101,7 @@ def _check(system: System, state: State, t_end: float) -> None:
 
 
 def _functions(system: System, state: State, course: Course) -> dict[str, ca.Function]:
-    """What the page computes of a system, by name; those of `Course.functions` read w, the others x."""
+    """Functions of a system that the page computes, by name. Those of `Course.functions` read w, the others x."""
     names = ["dynamics", "residual", "assembly", "speeds", "displacement", "energy"]
     names += ["invariant"] if system.invariants else []
     names += ["kinks"] if system.kinks else []
@@ -195,9 +195,10 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
 
 
 def _starts(system: System, state: State, t_end: float, sliders: list[Slider], course: Course) -> dict[str, Any]:
-    """What the page cannot find itself: up to which values events start at zero, and instants that take bounds.
+    """Numbers that the page cannot compute itself: zero tolerances of events, and the instants of crossings.
 
-    Raises `PairingError` if such an instant may move with a slider or an event.
+    An event whose function is within its tolerance at the start counts as zero. Finding the instants takes bounds,
+    which the page does not have. Raises `PairingError` if such an instant may move with a slider or an event.
     """
     span = (state.t, float(t_end))
     ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
@@ -218,7 +219,7 @@ def _starts(system: System, state: State, t_end: float, sliders: list[Slider], c
 
 
 def _traces(system: System, sliders: list[Slider], course: Course) -> list[dict[str, Any]]:
-    """What is plotted: outputs, coordinates (with sliders, if any), parameters that change, energy and violation."""
+    """Plotted quantities: outputs, coordinates (those with sliders, if any), changing parameters, energy, violation."""
     traces = [
         {"name": column, "kind": "output", "index": output.start + k}
         for output in system.outputs

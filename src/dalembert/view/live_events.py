@@ -27,9 +27,9 @@ WATCH, RATES = "watch", "watch_rates"
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What a page may pass through: the first `system` and those that events lead to, as `modes`.
+    """Systems, events and clocks of a page: `modes` are the first system and those that events lead to.
 
-    `zeros` are the events that change something or end the motion; those that are only recorded change nothing.
+    `zeros` are the events that change something or end the motion. Events that are only recorded are left out.
     """
 
     modes: tuple[System, ...]
@@ -38,7 +38,7 @@ class Course:
 
     @classmethod
     def of(cls, system: System, events: Sequence[Event | Every]) -> Course:
-        """The course of checked events; raises `PairingError` for what a page cannot do, by name."""
+        """Course of checked events. Raises `PairingError`, naming the event, for anything a page cannot do."""
         modes = [system]
         for event in events:
             then = event.then
@@ -68,7 +68,7 @@ class Course:
         return functions, reads
 
     def _rates(self, mode: System, seen: Observation) -> ca.Function:
-        """d/dt of what is watched as a function of w; a zero for what reads accelerations or multipliers."""
+        """Time derivatives of the watched event functions, of w; zero for those of accelerations or multipliers."""
         observer, n = observer_of(mode), mode.nq + mode.nu
         alone = [observer.observe([e.expression(mode)], f"event `{e.name}`") for e in self._watched(mode)]
         w, known = ca.SX.sym("w", seen.function.size1_in(0)), ca.DM([float(not one.reads_rates) for one in alone])
@@ -76,7 +76,7 @@ class Course:
         return ca.Function("rates", [w], [ca.densify(ca.if_else(known, rates, 0))])
 
     def slacks(self, mode: System, state: State, span: float) -> list[float]:
-        """Up to which values what is watched starts at zero, by the sizes in a state."""
+        """Zero tolerances of the watched event functions at the start, from the sizes in a state."""
         watched = self._watched(mode)
         if not watched:
             return []
@@ -84,7 +84,7 @@ class Course:
         return list(slacks_of(measured(mode, state.t, state.q, state.u, state.parameters, span), state, seen))
 
     def watched(self, mode: System) -> list[int]:
-        """Which of the zeros are looked out for while a system moves, in the order of its function "watch"."""
+        """Indices of the zeros watched while a system moves, in the order of its function "watch"."""
         found = self._watched(mode)
         return [k for k, event in enumerate(self.zeros) if event in found]
 
@@ -106,7 +106,7 @@ class Course:
         return [name for name in self.modes[0].parameters if name in changed]
 
     def _thens(self) -> list[Change | None]:
-        """What changes, of the zeros and then of the clocks."""
+        """The changes `then` of the zeros, followed by those of the clocks."""
         return [*(event.then for event in self.zeros), *(clock.then for clock in self.clocks)]
 
     def _watched(self, mode: System) -> list[Event]:
@@ -128,7 +128,7 @@ def _kernel(k: int) -> str:
 
 
 def _target(system: System, name: str) -> dict[str, Any]:
-    """What a name of a mapping stands for."""
+    """Kind and index of the variable that a name in a mapping stands for."""
     places = (("parameter", system.parameters), ("coordinate", system.coordinates), ("speed", system.speeds))
     for kind, names in places:
         if name in names:

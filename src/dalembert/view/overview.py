@@ -32,7 +32,7 @@ def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
 
 
 def panels_of(motion: MotionLike, names: Sequence[Any] = ()) -> Panels:
-    """What the overview figure of a motion shows, with enough samples for smooth curves."""
+    """Curves of the overview figure of a motion, with enough samples to be smooth."""
     check_sampled(motion)
     s, fine = motion.system, refined(motion)
     if names:

@@ -1,4 +1,4 @@
-"""What an overview figure shows, as plain arrays: no Matplotlib and no system are needed to hand it on."""
+"""Contents of an overview figure as plain arrays, which need neither Matplotlib nor a system to be passed on."""
 
 from __future__ import annotations
 

@@ -167,8 +167,8 @@ def _draw_series(
 ) -> list[str]:
     """Draw a curve per column, and return their names.
 
-    Of a crowd a band that holds all is drawn, and some of them: from the one of the highest `rank` evenly down to the
-    one of the lowest.
+    For many series, a band that contains all of them is drawn, and a selection: evenly from the highest to the lowest
+    `rank`.
     """
     times = _times(t)
     curves = {name: _column(name, values, times.size) for name, values in columns.items()}

@@ -118,7 +118,7 @@ def _values(motion: MotionLike) -> str:
 
 
 def _source(motion: MotionLike, source: str | Model) -> str:
-    """The text of the model, or what its system says of itself."""
+    """Text of the model, or the representation of its system."""
     note = ""
     if isinstance(source, Model):
         try:

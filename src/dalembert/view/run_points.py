@@ -1,4 +1,4 @@
-"""The runs of a sweep as points of a live page: what varied, what came out, and which of them went well."""
+"""The runs of a sweep as points of a live page: varied values, results, and which runs went well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sliders of a live page, and which start values stay as they are while one of them moves."""
+"""Sliders of a live page, and the start values that stay while one of them moves."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _range(name: str, given: Any, value: float) -> tuple[float, float]:
 
 
 def held_values(system: System, state: State, sliders: Iterable[Slider]) -> dict[str, Any]:
-    """Which start values stay: those of sliders, then as many of the given ones as the constraints leave free.
+    """Start values that stay: those of sliders, then as many of the given ones as the constraints leave free.
 
     "q" and "u" are indices; "rates" maps indices of coordinates to their rates.
     """

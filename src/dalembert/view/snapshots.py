@@ -1,4 +1,4 @@
-"""A mechanism drawn at a few instants of its motion, in one picture beside the curves."""
+"""A mechanism at a few instants of its motion, in one picture next to the curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equations of a system as MathML, which browsers show by themselves: what was stated, and M, f, A, b if short."""
+"""Equations of a system as MathML, which browsers display: the statement, and M, f, A, b if short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.model.statement import Statement
 
-DERIVED_OPERATIONS = 30  # operations in what was stated up to which the matrices are derived; that takes a second
+DERIVED_OPERATIONS = 30  # operations in the statement up to which the matrices are derived; that takes a second
 TYPESET_OPERATIONS = 400  # operations of one equation beyond which it is not typeset
 COUNTED_PARTS = 100_000  # parts of an expression that are counted: repeated ones may make endless texts
 TIMES = '<mo>&#x2062;</mo><mspace width="0.17em"/>'  # with a thin space: "L cos q", not "Lcos q"
@@ -73,7 +73,7 @@ def _general(system: System) -> str:
 
 
 def _stated(st: Statement) -> Iterable[str]:
-    """Each thing that was stated, under a heading."""
+    """The statement, each part under a heading."""
     groups = {
         "Constraints": [(c.name, c.expression) for c in st.constraints],
         "Positions": [(p.name, sp.Matrix(p.position)) for p in (*st.particles, *st.bodies) if p.position is not None],
@@ -87,7 +87,7 @@ def _stated(st: Statement) -> Iterable[str]:
 
 
 def operations_of(expression: Any) -> int:
-    """How many operations an expression has when written out; `COUNTED_PARTS` if there may be too many to count."""
+    """Number of operations of an expression written out; `COUNTED_PARTS` if there may be too many to count."""
     parts = sum(1 for _ in islice(sp.preorder_traversal(expression), COUNTED_PARTS))
     return int(sp.count_ops(expression)) if parts < COUNTED_PARTS else COUNTED_PARTS
 

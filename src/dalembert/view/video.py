@@ -107,7 +107,7 @@ class _Drawing:
         self.marks = [axes.plot([], [], "o", color=colour, ms=7, mec="white")[0] for colour in colours]
         self.moving: list[Artist] = [*self.bars, *self.trails, *self.marks, self.clock]
         for artist in self.moving:
-            artist.set_animated(True)  # drawn over what stays
+            artist.set_animated(True)  # drawn over the static background
 
     def pictures(self) -> Iterator[np.ndarray]:
         """Each frame as pixels (height, width, 3)."""

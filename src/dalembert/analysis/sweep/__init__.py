@@ -1,1 +1,1 @@
-"""Many runs of one system: what varies, what is kept of each run, where it runs and where it is stored."""
+"""Many runs of one system: the varied values, the recorded results, the workers and the storage."""

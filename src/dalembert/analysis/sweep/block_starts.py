@@ -27,7 +27,7 @@ class BlockStarts(NamedTuple):
 
 
 def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
-    """The starts of the runs with these values; those that native code does not find are left to `System.initial`."""
+    """Starts of the runs with these values. `System.initial` finds those that native code does not."""
     system, n = study.system, len(rows)
     nothing = BlockStarts(
         np.zeros((n, system.nq + system.nu)), np.zeros((n, len(system.parameters))), np.full(n, LEFT)
@@ -68,7 +68,7 @@ def _first_task(study: Study, rows: np.ndarray) -> Task | None:
 
 
 def _allowed(study: Study, rows: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Which runs have finite values and no negative mass, (n,)."""
+    """Mask of the runs that have finite values and no negative mass, (n,)."""
     system, allowed = study.system, np.isfinite(rows).all(axis=1)
     inertias = Inertias(system.carriers, system.functions["inertias"], system.parameters)
     of_masses = system.kept("parameters of masses", lambda: {system.parameters[k] for k in inertias.reads})

@@ -1,4 +1,4 @@
-"""Blocks of runs: what is computed, handed back and stored at a time."""
+"""Blocks of runs: the units that are computed, returned and stored together."""
 
 from __future__ import annotations
 

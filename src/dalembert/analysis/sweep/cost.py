@@ -1,4 +1,4 @@
-"""What a run costs, measured, so that blocks are neither too short to hand out nor too long to lose."""
+"""Measured cost of a run, from which the size of blocks follows: long enough to hand out, short enough to lose."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST_RUNS_PER_BLOCK = 4096
 
 
 def measured_size(study: Study, design: Design, seconds: float) -> int:
-    """How many runs take about this long; runs spread over the design are tried."""
+    """Number of runs that take about `seconds`, measured on runs spread over the design."""
     count, least, begin = design.count, float("inf"), time.perf_counter()
     for tried in range(MEASURED_RUNS):
         k = tried * (count // MEASURED_RUNS) % count
         together = max(
             1, min(int(MEASURING_TIME / MEASURED_RUNS / least), count - k)
-        )  # what a block costs is shared by its runs
+        )  # the overhead of a block is shared by its runs
         start, worked = time.perf_counter(), time.thread_time()
         run_block(study, k, design.rows(k, k + together))
         now, worked = time.perf_counter(), time.thread_time() - worked

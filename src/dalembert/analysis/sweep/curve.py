@@ -1,6 +1,6 @@
-"""`Curve`: one quantity along one stretch of a motion, with what happens between its samples.
+"""`Curve`: one quantity along one stretch of a motion, also between its samples.
 
-Polynomials through neighbouring samples tell where to look. What counts is then read from the motion itself, integrated
+Polynomials through neighbouring samples tell where to look. The result is then read from the motion itself, integrated
 once more from the sample before at `FINE_NODES` Chebyshev points of the bracket, with the dense output of its
 integrator.
 """
@@ -45,7 +45,7 @@ class Curve:
 
     def maximum(self) -> float:
         """The largest value, to `negligible`."""
-        y, best, off = self.y, float(self.y.max()), -1.0  # off: what the guesses were wrong by; not known yet
+        y, best, off = self.y, float(self.y.max()), -1.0  # off: error of the guesses; not known yet
         if len(y) < 2 or not np.isfinite(y).all():
             return best
         places = self._summits(best)

@@ -1,4 +1,4 @@
-"""`Design`: what varies from run to run, along named dimensions, read from a dict, a Dataset or a data frame."""
+"""`Design`: values that vary from run to run, along named dimensions, from a dict, a Dataset or a data frame."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what varies."""
+        """Names of the varied values."""
         return tuple(self.columns)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
@@ -53,7 +53,7 @@ class Design:
 
 
 def read_design(values: Any) -> Design:
-    """The runs that a dict, an `xarray.Dataset` (such as a sample) or a pandas frame stands for."""
+    """The runs described by a dict, an `xarray.Dataset` (such as a sample) or a pandas frame."""
     if hasattr(values, "data_vars"):
         return _of_dataset(values)
     if hasattr(values, "columns") and hasattr(values, "index"):

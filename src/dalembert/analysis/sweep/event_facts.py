@@ -1,4 +1,4 @@
-"""What tells one event or clock from another: names, expressions, and what they change."""
+"""Identity of events and clocks: their names, expressions and changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FUNCTION = "a function"  # a change that cannot be told from another one
 
 
 def event_facts(event: Event | Every) -> tuple[Any, ...]:
-    """What an event or a clock looks out for and changes, in words that tell it from others; the change comes last."""
+    """Identity of an event or a clock, as plain values: kind, name, condition, options, and the change as the last."""
     if isinstance(event, Every):
         return "every", event.name, event.dt, event.start, _change(event)
     what = event.expr if isinstance(event.expr, str) else sp.srepr(event.expr)
@@ -26,12 +26,12 @@ def event_facts(event: Event | Every) -> tuple[Any, ...]:
 
 
 def event_digest(event: Event | Every) -> str:
-    """A few letters that are equal for equal facts."""
+    """Digest of the facts of an event or a clock, 16 hexadecimal digits."""
     return hashlib.sha256(repr(event_facts(event)).encode()).hexdigest()[:16]
 
 
 def event_words(event: Event | Every) -> str:
-    """An event or a clock for readers."""
+    """Description of an event or a clock, to be read by people."""
     if isinstance(event, Every):
         said = f"every {event.dt:g}" + ("" if event.start is None else f" from t = {event.start:g}")
     else:

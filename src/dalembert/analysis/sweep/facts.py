@@ -1,4 +1,4 @@
-"""What a sweep was asked for, in a few words and digests: equal if and only if the results are meant to be."""
+"""Facts of a sweep, as short texts and digests: equal if and only if two sweeps ask for the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells one system from another, whatever process it is in."""
+"""Fingerprint of a system, the same in every process."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Followed:
         return self.state.t
 
     def reach(self, given: Mapping[str, float], parameters: Mapping[str, float]) -> State:
-        """The state on the branch with these values: parameters first, then what is given."""
+        """The state on the branch with these values: parameters are followed first, then given values."""
         state = self.state
         held: list[str] = []
         for name, value in parameters.items():

@@ -19,12 +19,12 @@ from dalembert.free_memory import check_memory
 from dalembert.run.recipe import described
 
 TIME, ERROR = "t", "estimated_error"
-OF_RUNS = ("ok", "message", "status")  # what is known of every run; a run is done when its status is there
+OF_RUNS = ("ok", "message", "status")  # recorded for every run; a run is done when its status is there
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One result: its dimensions besides those of the runs, what it holds before it is known, and its attributes."""
+    """One result: its dimensions besides those of the runs, its placeholder value, and its attributes."""
 
     name: str
     dims: tuple[str, ...]
@@ -34,7 +34,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Everything about a result but its numbers."""
+    """The layout of a result: dimensions, variables, coordinates and attributes, without its numbers."""
 
     design: Design
     study: Study
@@ -52,7 +52,7 @@ class Layout:
         return (*self.design.dims, *variable.dims)
 
     def empty(self) -> dict[str, np.ndarray]:
-        """Arrays of all variables by name, with the values they have before anything is known.
+        """Arrays of all variables by name, filled with their placeholder values.
 
         Raises `OutOfMemoryError` if they are too large.
         """

@@ -1,4 +1,4 @@
-"""What native code keeps of each run of a study: how it reads quantities, and what it makes of them."""
+"""Outputs of a study in native code: how each quantity is read, and which reduction is recorded of each run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Way = tuple[int, int, int, int, int]  # how, entry or kernel, whether accelerati
 
 
 def outputs_of(study: Study) -> Outputs | None:
-    """What native code keeps of each run of a study; None if its runs need more than native code does."""
+    """Outputs that native code records of each run of a study; None if its runs need more than native code does."""
     recipe, system = study.recipe, study.system
     if study.events or study.verify or has_instants(system) or reads_some(system, study.names):
         return None
@@ -66,7 +66,7 @@ def outputs_of(study: Study) -> Outputs | None:
 
 
 def _ways(system: System, reading: Reading, kernels: list[Kernel]) -> Iterator[Way | None]:
-    """How native code reads each component of a quantity; None where it cannot. Adds to `kernels` what it made."""
+    """How native code reads each component of a quantity; None where it cannot. Adds new kernels to `kernels`."""
     name, made = reading.name, reading.observation
     if made is not None:
         kernel = system.passing_kernel(made.name, lambda: made.function)

@@ -1,7 +1,7 @@
 """Blocks of runs in one call of native code, for the studies that allow it: the same results, to the last bit.
 
-Runs whose starts are known are marched, judged and read by `run.batch`, without Python in between. What it hands back,
-such as a run that fails or meets a singular position, is made by itself.
+Runs whose starts are known are marched, judged and read by `run.batch`, without Python in between. A run that is handed
+back, because it fails or meets a singular position, is made by itself.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def _recipe(study: Study, row: Sequence[float]) -> Recipe | None:
 
 
 class Made(NamedTuple):
-    """What native code made of n runs: values (n, ...), samples (n, nt, m), and which runs are `done` (n,).
+    """Results of n runs in native code: values (n, ...), samples (n, nt, m), and which runs are `done` (n,).
 
-    `begun` holds the start of others by number, where one was looked for, or the record of a run that has none.
+    `begun` holds, by number, the initial states found for the other runs, or the record of a run that has none.
     """
 
     values: np.ndarray

@@ -1,4 +1,4 @@
-"""Where blocks run: threads of this process, or any executor; blocks of lost workers run again."""
+"""Workers for blocks of runs: threads of this process, or any executor. Blocks of lost workers run again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run_all(executor: Executor, ahead: int, tasks: Iterable[tuple[Any, ...]]) ->
 
 
 def _finished(executor: Executor, running: dict[Future[Any], tuple[Any, ...]], tries: dict[int, int]) -> Iterator[Any]:
-    """Results of the futures that are done; what lost its worker is handed out again."""
+    """Results of the futures that are done. Tasks whose worker was lost are submitted again."""
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in done:
         task = running.pop(future)

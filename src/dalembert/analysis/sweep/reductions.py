@@ -1,4 +1,4 @@
-"""What is kept of a run besides samples: one number per quantity, such as its final or its largest value."""
+"""Reductions: one number per quantity of a run, such as its final or its largest value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replay`: the motion behind one run of a sweep, made again from what its Dataset tells."""
+"""`replay`: the motion of one run of a sweep, simulated again from the attributes of its Dataset."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-ABOUT = "dalembert_start"  # attribute: where the runs start and what varies, JSON
+ABOUT = "dalembert_start"  # attribute: starts of the runs and varied names, JSON
 
 
 def about_starts(study: Study, names: Iterable[str]) -> str:
-    """What varies, and where the runs of a study start, as JSON."""
+    """Varied names, start values, model and events of a study as JSON, from which `replay` makes a run again."""
     followed = isinstance(study.guess, Followed)
     guess = study.guess.state if followed else study.guess
     if isinstance(guess, State):
@@ -61,10 +61,10 @@ def replay(
 ) -> Motion | MotionSequence:
     """The motion of one run of a sweep, that of `System.simulate` from the same start with the same values.
 
-    `run` is the result of `System.sweep` with one run selected, `runs.isel(run=17)` or `runs.sel(la=0.8, g=9.81)`,
-    also if it was opened from a store or a file. Ingredients and `events` are to be given again if the sweep had any;
-    others than those of the sweep are refused. `t_eval` as for `simulate`. What the run failed with is raised, or is
-    the message of the motion.
+    `run` is the result of `System.sweep` with one run selected, `runs.isel(run=17)` or `runs.sel(la=0.8, g=9.81)`, also
+    if it was opened from a store or a file. Ingredients and `events` are to be given again if the sweep had any; others
+    than those of the sweep are refused. `t_eval` as for `simulate`. The error of a failed run is raised, or is the
+    message of the motion.
     """
     told = _told(system, run)
     row = [_value(run, name) for name in told["names"]]
@@ -88,7 +88,7 @@ def replay(
 
 
 def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
-    """What the attributes of a result say of its starts; raises if it is not one of this system."""
+    """Read the starts of a result from its attributes. Raises `PairingError` if it is not a result of this system."""
     attrs = getattr(run, "attrs", {})
     if ABOUT not in attrs:
         raise PairingError(f"replay needs a result of system.sweep with one run selected, got {type(run).__name__}")
@@ -102,7 +102,7 @@ def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
 
 
 def _check_same_events(run: xr.Dataset, study: Study, told: Mapping[str, Any]) -> None:
-    """Raise unless the events are those of the sweep; of functions that they call nothing can be told."""
+    """Raise unless the events are those of the sweep. Functions that they call are not compared."""
     watched = ", ".join(event.name for event in study.events)
     if watched != run.attrs.get("events", ""):
         raise PairingError(
@@ -118,7 +118,7 @@ def _check_same_events(run: xr.Dataset, study: Study, told: Mapping[str, Any]) -
 
 
 def _value(run: xr.Dataset, name: str) -> float:
-    """The value of what varies, of the one run selected."""
+    """Value of the varied quantity `name` in the selected run."""
     if np.ndim(run[name]):
         dims = ", ".join(f"{dim}=0" for dim in run[name].dims)
         raise ArrayError(

@@ -1,4 +1,4 @@
-"""What is asked for: names, outputs, times and ingredients, checked before anything runs."""
+"""The request of a sweep: names, outputs, times and ingredients, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read_study(
 
 
 def _without_symbols(how: Any, reading: Reading) -> tuple[Any, Reading]:
-    """A reduction with its reading; the reading knows what its key stands for, and symbols do not go into pickles."""
+    """A reduction with its reading, free of symbols, which do not go into pickles."""
     return replace(how, key=reading.labels[0]), reading
 
 

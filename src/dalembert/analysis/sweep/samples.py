@@ -1,4 +1,4 @@
-"""Samples of distributions: random ones and Latin hypercubes, with the seed kept."""
+"""Samples of distributions: random ones and Latin hypercubes, with their seed recorded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def monte_carlo(distributions: Mapping[Any, Any], count: int, *, seed: int | Non
 
 
 def latin_hypercube(distributions: Mapping[Any, Any], count: int, *, seed: int | None = None) -> xr.Dataset:
-    """As `monte_carlo`, but stratified: each of `count` equally likely ranges of each name holds one value."""
+    """Like `monte_carlo`, but stratified: each of `count` equally likely ranges of each name holds one value."""
     from scipy.stats import qmc
 
     used = _seed(seed)

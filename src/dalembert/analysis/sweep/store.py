@@ -66,7 +66,7 @@ class Store:
                 yield start, stop
 
     def open(self) -> Any:
-        """The result as a Dataset that reads what is asked for."""
+        """The result as a Dataset that loads data on demand."""
         return import_xarray().open_zarr(self.path, chunks=None)
 
 
@@ -80,7 +80,7 @@ def run_into(store: Store, study: Study, start: int, rows: np.ndarray, stop: Any
 
 
 def find_store(path: str, layout: Layout, facts: Mapping[str, Any]) -> Store | None:
-    """The store at this path if there is one for the same sweep; raises `FileError` if it holds something else."""
+    """The store at this path, if it is for the same sweep. Raises `FileError` if it has other contents."""
     if not Path(path).exists():
         return None
     try:
@@ -154,7 +154,7 @@ def _remove_stale(target: Path) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """While something is written: what the disk refuses is a `FileError`."""
+    """Context of a write: errors of the disk become `FileError`."""
     try:
         yield
     except FileError:

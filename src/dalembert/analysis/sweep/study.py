@@ -1,4 +1,4 @@
-"""`Study`: what one run of a sweep is, as data that can be sent to any process."""
+"""`Study`: the specification of the runs of a sweep, as data that can be sent to any process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Kind = TypeVar("Kind")
 
 
 class RunRecord(NamedTuple):
-    """What is kept of one run: reductions (n,), samples (nt, m), how it ended, and what is wrong if something is."""
+    """Record of one run: reductions (n,), samples (nt, m), its status, and a message if something is wrong."""
 
     values: np.ndarray
     samples: np.ndarray
@@ -72,12 +72,12 @@ class Study:
 
     @property
     def _systems(self) -> list[System]:
-        """The system, and those that its events lead to."""
+        """The system, and the systems that its events lead to."""
         return [self.system, *(event.then for event in self.events if isinstance(event.then, System))]
 
     @functools.cached_property
     def kinds(self) -> tuple[str, ...]:
-        """What each of `names` is: "parameter", "tolerance" or "given"."""
+        """Kind of each of `names`: "parameter", "tolerance" or "given"."""
         return tuple(
             "parameter" if n in self.system.parameters else "tolerance" if n in TOLERANCES else "given"
             for n in self.names
@@ -85,7 +85,7 @@ class Study:
 
     @property
     def widths(self) -> tuple[int, tuple[int, int]]:
-        """How many numbers a record holds: reductions and the estimated error, and samples by time and component."""
+        """Shape of a record: number of reductions and error estimates, and shape of samples, times by components."""
         times = 0 if self.t_eval is None else len(self.t_eval)
         return (
             sum(len(reading.labels) for _, reading in self.reduced) + self.verify,
@@ -93,7 +93,7 @@ class Study:
         )
 
     def request(self, row: Sequence[float]) -> tuple[dict[str, float], dict[str, Any]]:
-        """What `System.initial` is asked for the run with these values of `names`: given values, and options."""
+        """Arguments of `System.initial` for the run with these values of `names`: given values, and options."""
         changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
         for name, kind, value in zip(self.names, self.kinds, row, strict=True):
             changes[kind][name] = float(value)
@@ -125,13 +125,13 @@ class Study:
     def run(
         self, row: Sequence[float], state: State | RunRecord, progress: Callable[[float], None] | None = None
     ) -> RunRecord:
-        """What is kept of the run with these values of `names` from a state; whatever is wrong is in the record."""
+        """Run with these values of `names` from a state, and return its record. Errors go into the record."""
         if isinstance(state, RunRecord):
             return state
         return self._guarded(lambda: self._run(state, self.method(row), progress))
 
     def _guarded(self, action: Callable[[], Kind]) -> Kind | RunRecord:
-        """What an action gives, or the record of a run in which it fails."""
+        """Call an action and return its result, or the record of a failed run if it raises."""
         try:
             return action()
         except InitialStateError as error:
@@ -142,11 +142,11 @@ class Study:
             return self._failed(ERROR, f"{type(error).__name__}: {error}")
 
     def knows(self, state: State) -> bool:
-        """Whether `initial` has looked for degenerate constraints in a state."""
+        """True if `initial` has already looked for degenerate constraints in a state."""
         return state.report is not None and state.system is self.system
 
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> RunRecord:
-        """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
+        """Simulate the motion, at every step for reductions and at `t_eval` for samples, and return its record."""
         (n, shape), verdict, error = self.widths, "", np.nan
         values, samples = np.zeros(n - self.verify), np.full(shape, np.nan)
         asked: list[np.ndarray | None] = [None] if self.reduced else []

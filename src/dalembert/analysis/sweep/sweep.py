@@ -62,7 +62,7 @@ def sweep(
     executor: Any = None,
     threads: int | None = None,
 ) -> xr.Dataset:
-    """The outputs of many runs as an `xarray.Dataset`, labelled by what varies.
+    """Outputs of many runs as an `xarray.Dataset`, labelled by the varied values.
 
     `values` maps names to lists, each a dimension of a grid, or to ("dimension", list): names that share a dimension go
     together. A Dataset, a pandas frame or a sample (`latin_hypercube`, `monte_carlo`) does as well. Names are those of
@@ -134,7 +134,7 @@ def _run_spans(
     function: tuple[Any, ...],
     keep: Callable[[Any], int],
 ) -> None:
-    """Run all spans by `function`, where they should run, and keep what comes back; `keep` says how many runs it is."""
+    """Run all spans by `function` on the workers, and pass each result to `keep`, which returns its number of runs."""
     design, study = layout.design, layout.study
     if executor is not None and study.events:
         _check_sendable(study)

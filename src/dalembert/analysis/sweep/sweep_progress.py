@@ -1,4 +1,4 @@
-"""How far a sweep has come, on the terminal: runs done, runs per second, time left."""
+"""Progress of a sweep on the terminal: runs done, runs per second, time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dalembert.equations.compile_progress import QUIET_SECONDS
 
 
 class SweepProgress:
-    """A bar that appears when a sweep takes longer than a second and somebody is looking."""
+    """Progress bar that appears on a terminal when a sweep takes longer than a second."""
 
     def __init__(self, title: str, count: int, done: int = 0) -> None:
         self.title, self.count, self.done = title, count, done

@@ -1,4 +1,4 @@
-"""Whether what was derived makes sense at random states: linearity, bodies that can exist, constraints that hold."""
+"""Checks of the derived equations at random states: linearity, physical bodies, constraints that hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.solve.decompositions import determinant_sign, least_squares
 def check_derivation(
     derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe, probed: Probed
 ) -> list[str]:
-    """All faults that show when what was derived is evaluated at random states."""
+    """All faults found by evaluating the derived equations at random states."""
     return [
         *_check_motion(derivation, probe),
         *_check_matrices(derivation, probe),
@@ -32,7 +32,7 @@ def check_derivation(
 
 
 def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
-    """Unknowns whose constraint restrains nothing."""
+    """Faults: unknowns whose constraint restrains nothing."""
     kept = {row.name for row in rows}
     return [
         f"unknown `{c.servo}` is not determined: constraint `{c.name}` does not depend on how the system moves; give "
@@ -129,7 +129,7 @@ def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
 
 
 def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probed: Probed) -> list[str]:
-    """Every constraint restrains something."""
+    """Faults: constraints that restrain nothing."""
     values = np.abs(np.nan_to_num(probed.A, nan=1.0)).max(axis=0)
     largest = np.zeros(len(rows))
     np.maximum.at(largest, np.array(constraints.A.sparsity().row(), dtype=int), values)
@@ -148,7 +148,7 @@ def _check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
 
 
 def _check_velocities(derivation: Derivation, constraints: Constraints, probe: Probe) -> list[str]:
-    """Velocities stated beside positions, and angular velocities beside rotations, must be their rates.
+    """Faults: stated velocities and angular velocities that are not the rates of stated positions and rotations.
 
     They may differ by what the constraints forbid, as in Kane's method with a contact point that is given no velocity.
     """
@@ -180,7 +180,7 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
 
 
 def _outside(gap: np.ndarray, A: np.ndarray, nu: int) -> float:
-    """How far the rows of a difference of partial velocities stick out of the rows of A (both column by column)."""
+    """Largest part of a difference of partial velocities outside the row space of A (both column by column)."""
     D, rows = gap.reshape(nu, -1).T, A.reshape(nu, -1).T
     if not (np.isfinite(D).all() and np.isfinite(rows).all()):
         return 0.0

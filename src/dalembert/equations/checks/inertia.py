@@ -1,4 +1,4 @@
-"""Whether masses and inertias can be those of bodies: at the defaults when compiled, and whenever parameters change."""
+"""Checks of masses and inertias for physical values: at the defaults when compiled, and when parameters change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Carrier(NamedTuple):
 
 
 def carriers_of(statement: Statement) -> tuple[Carrier, ...]:
-    """Everything with a mass, particles first."""
+    """All particles and bodies, which have a mass; particles first."""
     return tuple(Carrier(item.name, len(_inertia(item))) for item in _items(statement))
 
 
@@ -36,10 +36,10 @@ def inertia_column(statement: Statement, low: Lowering) -> ca.SX:
 
 
 def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tuple[int, str]]:
-    """What no body has among masses and inertias (`inertia_column` with numbers): the carrier's index and the words.
+    """Faults of masses and inertias (`inertia_column` with numbers) that no body can have: carrier index and message.
 
-    Not negative, and no moment above the sum of the others. One moment alone, beside two zeros, is how planar bodies
-    are stated in space, and passes.
+    Masses and principal moments must not be negative, and no moment may exceed the sum of the other two. One moment
+    beside two zeros passes: planar bodies are stated in space in this way.
     """
     faults = []
     moments = _principal_moments(carriers, values)
@@ -60,16 +60,16 @@ class Inertias(NamedTuple):
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Indices of the parameters that something depends on."""
+        """Indices of the parameters on which masses or inertias depend."""
         first = self.function.size1_in(0) - len(self.parameters)
         columns = self.function.jac_sparsity(0, 0).get_triplet()[1]
         return tuple(sorted({column - first for column in columns if column >= first}))
 
     def check(self, defaults: np.ndarray, values: np.ndarray) -> None:
-        """Raise `OptionError` if parameter values (np,) make something impossible that is possible at the defaults.
+        """Raise `OptionError` if parameter values (np,) make an inertia impossible that is possible at the defaults.
 
-        A mass that is positive must not vanish either: the kernels are made for an inertia that is there. What depends
-        on time is judged at t = 0.
+        A mass that is positive must not vanish either: the kernels are made for an inertia that is there. Inertias that
+        depend on time are judged at t = 0.
         """
         if np.array_equal(defaults, values):
             return
@@ -106,7 +106,7 @@ def _inertia(item: Particle | Body) -> tuple[sp.Expr, ...]:
 
 
 def _starts(carriers: Sequence[Carrier]) -> np.ndarray:
-    """Where the mass of each carrier is, with its inertia behind it."""
+    """Index of the mass of each carrier; its inertia follows the mass."""
     return np.cumsum([0, *(1 + c.entries for c in carriers)], dtype=int)[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Every expression of a statement with a label, and what may be in it."""
+"""Every expression of a statement with a label, and the symbols allowed in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.model.statement import Body, Particle, Point, Statement
 
 
 class Item(NamedTuple):
-    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and what else may be in them."""
+    """Expressions with a label, their highest order (-1 p, t; 0 q; 1 u; 2 u'), and the other symbols allowed."""
 
     label: str
     expressions: Sequence[sp.Expr]
@@ -24,7 +24,7 @@ class Item(NamedTuple):
 
     @property
     def acts(self) -> bool:
-        """Whether what stands in it has an effect on the motion: it is a force or a law, not an output."""
+        """True if its expressions affect the motion: forces and laws, not outputs."""
         return self.unknowns and not self.label.startswith("output")
 
 

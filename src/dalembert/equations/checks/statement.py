@@ -25,7 +25,7 @@ from dalembert.model.vectors import base_of, derivative
 
 
 def check_statement(statement: Statement) -> list[str]:
-    """All faults that can be seen in the expressions themselves, each naming the symbol or item."""
+    """All faults visible in the expressions themselves, each with its symbol or item."""
     faults = list(statement.faults)
     faults += _check_symbols(statement)
     faults += _check_sizes(statement)
@@ -39,7 +39,10 @@ def check_statement(statement: Statement) -> list[str]:
 
 
 def check_functions(statement: Statement) -> list[str]:
-    """What cannot be evaluated with real numbers, by item; slow, so asked for only when something is wrong."""
+    """Faults of expressions that cannot be evaluated with real numbers, by item.
+
+    The check is slow, so it runs only if something is known to be wrong.
+    """
     faults = []
     declared = {*_Declared.by(statement, 2), *statement.unknowns}
     for item in items(statement):
@@ -55,9 +58,9 @@ def check_functions(statement: Statement) -> list[str]:
 
 @dataclass(frozen=True)
 class _Declared:
-    """What may appear in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
+    """Symbols allowed in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
 
-    Derivatives by time count up; `others` may appear besides.
+    Each time derivative adds 1 to the order. `others` are allowed as well.
     """
 
     order: int
@@ -88,7 +91,7 @@ class _Declared:
 def _check_symbols(statement: Statement) -> list[str]:
     everything = _Declared.by(statement, 2)
     sets: dict[tuple[int, bool, bool], _Declared] = {}
-    fine: dict[tuple[int, bool, bool], dict[int, Any]] = {}  # what else may be in expressions, kept alive
+    fine: dict[tuple[int, bool, bool], dict[int, Any]] = {}  # other symbols allowed in expressions, kept alive
     found: list[str] = []
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
@@ -105,7 +108,7 @@ def _check_symbols(statement: Statement) -> list[str]:
 
 
 def _strange(expressions: Sequence[sp.Expr], allowed: _Declared, fine: dict[int, Any]) -> list[sp.Expr]:
-    """Parts of expressions that are neither numbers nor symbols that may be in them; what is `fine` is noted."""
+    """Parts of expressions that are neither numbers nor allowed symbols. Correct expressions are added to `fine`."""
     parts, known, highest = list[sp.Expr](), allowed.orders.objects, allowed.order
     for e in expressions:
         if known.get(id(e), 3) <= highest or id(e) in fine:
@@ -245,7 +248,7 @@ def _check_constraints(statement: Statement) -> list[str]:
 
 
 def _polylines(expressions: Sequence[sp.Expr], known: dict[int, list[str]]) -> list[str]:
-    """Names of the linear tables in expressions; what holds the same symbols is `known`."""
+    """Names of the linear tables in expressions; `known` caches them by the symbols of an expression."""
     found: list[str] = []
     for expression in expressions:
         if is_undefined_function(expression) or not expression.args:

@@ -1,4 +1,4 @@
-"""What the symbols of expressions stand for: entries of columns, so that many of them are picked out at once."""
+"""Meaning of the symbols of expressions: entries of columns, so that many of them are selected at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NumberedColumns:
 
 
 class Atoms(Mapping[sympy.Basic, casadi.SX]):
-    """Symbols and functions of time by the `columns` that hold what they, and their derivatives by time, stand for."""
+    """Symbols and functions of time, with the entries of `columns` that they and their time derivatives stand for."""
 
     def __init__(self, time: sympy.Symbol) -> None:
         self.columns = NumberedColumns()
@@ -50,7 +50,7 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
         self._equal: dict[sympy.Basic, tuple[int, int, int]] = {}  # first column, how many follow, entry
 
     def add(self, symbols: Sequence[sympy.Basic], *columns: Column) -> None:
-        """Let symbols stand for the entries of a column, their derivatives for those of the columns that follow it."""
+        """Map symbols to the entries of a column, and their time derivatives to those of the columns that follow it."""
         first = self.columns.append(*columns)
         self._added.append((tuple(symbols), first, len(columns)))
         self.objects |= {id(symbol): (first, k) for k, symbol in enumerate(symbols)}
@@ -65,7 +65,7 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
         return self._equal
 
     def place(self, node: sympy.Basic) -> Place | None:
-        """Where the value of a symbol or of a derivative is; None for one that stands for nothing."""
+        """Column and entry of a symbol or a derivative; None if it has none."""
         found, order = self._places.get(node), 0
         if found is None:
             base, order = base_of(node, self._time)

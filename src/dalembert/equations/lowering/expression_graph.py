@@ -139,7 +139,7 @@ class Graph:
         return numbers, rest
 
     def reach(self, roots: Iterable[int], follow: Callable[[int], Iterable[int]], seen: Collection[int]) -> list[int]:
-        """The nodes met from `roots` along `follow` and not in `seen`, arguments before what uses them."""
+        """Nodes reachable from `roots` along `follow` and not in `seen`, arguments before their users."""
         met: set[int] = set()
         stack = list(roots)
         while stack:

@@ -30,7 +30,7 @@ Nested: TypeAlias = Sequence[Sequence[Any]]
 
 
 class Lowering:
-    """SymPy expressions as `casadi.SX` in which the symbols stand for `atoms`; subexpressions are shared between calls.
+    """SymPy expressions as `casadi.SX`, with symbols replaced by `atoms`. Calls share subexpressions.
 
     `atoms` maps symbols, applied undefined functions `q(t)`, and their derivatives to scalar `casadi.SX`.
     """
@@ -85,7 +85,7 @@ class Lowering:
             node, rule, needs = stack.pop()
             if id(node) in interned:
                 continue
-            if id(node) in places:  # most of what models of many bodies hold
+            if id(node) in places:  # the most frequent case in models of many bodies
                 interned[id(node)] = (self._graph.put("atom", *places[id(node)]), node)
                 continue
             if needs is None:
@@ -101,7 +101,7 @@ class Lowering:
         return interned[id(root)][0]
 
     def _parts(self, node: Any, needs: Sequence[Any]) -> Sequence[int]:
-        """The graph nodes of what a node is built from."""
+        """Graph nodes of the parts of a node."""
         known = self._arguments.get(id(needs))
         if known is not None:
             return known[0]
@@ -203,7 +203,7 @@ def _cells(m: Any) -> tuple[tuple[int, int], list[tuple[int, int, Any]]]:
 def undeclared(exprs: Iterable[Any], atoms: Container[sympy.Basic]) -> list[sympy.Basic]:
     """The symbols, applied undefined functions and derivatives of these that are not in `atoms`, sorted by name.
 
-    What is in `atoms` hides its inside: with q(t) in it, t need not be.
+    Arguments of `atoms` are not examined: if q(t) is an atom, t need not be one.
     """
     if isinstance(atoms, Sequence):
         atoms = frozenset(atoms)

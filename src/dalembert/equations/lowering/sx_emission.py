@@ -70,7 +70,7 @@ def _blend(selectors: Sequence[casadi.SX], values: Sequence[casadi.SX]) -> casad
 
 
 def _kept(condition: casadi.SX, value: casadi.SX) -> casadi.SX:
-    """`value` where the condition holds and 0 elsewhere, whatever the value is there."""
+    """`value` where the condition holds and 0 elsewhere, even if `value` is not finite there."""
     return casadi.SX.binary(casadi.OP_IF_ELSE_ZERO, condition, value)
 
 
@@ -87,7 +87,7 @@ def _any_of(conditions: Iterable[casadi.SX]) -> casadi.SX:
 
 
 class _Uses:
-    """When each node of an emission is in use: always, or under one of several conditions."""
+    """Conditions under which each node of an emission is used: always, or under one of several conditions."""
 
     def __init__(self, roots: Iterable[int]) -> None:
         # Conditions are kept by identity: all arguments of one branch hold the same object, and need no `or`.
@@ -115,7 +115,7 @@ class _Uses:
 
 
 class Emission:
-    """The nodes of a graph as `casadi.SX`, each emitted once; `atoms` are what its atoms stand for.
+    """The nodes of a graph as `casadi.SX`, each emitted once. `atoms` map its atoms to entries of columns.
 
     Atoms and instances of templates are entries of columns. They are picked out of these together, and become values of
     their own only where another operation needs them.
@@ -175,7 +175,7 @@ class Emission:
         return found
 
     def _place(self, node: int) -> tuple[NumberedColumns, int, int] | None:
-        """Which columns hold a node, the number of the column and that of the entry; None for a value of its own."""
+        """The columns that hold a node, with the number of the column and of the entry; None for a value of its own."""
         op, arguments = self._graph.ops[node], self._graph.args[node]
         if op == "atom":
             return self._atoms.columns, *arguments

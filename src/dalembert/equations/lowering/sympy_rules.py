@@ -1,4 +1,4 @@
-"""Which operations each SymPy class is: one `Rule` per class, and what is refused with which words."""
+"""Rules for SymPy classes: the operation of each class, and messages for those that are refused."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def _heaviside(graph: Graph, _: Any, parts: Sequence[int]) -> int:
 
 @functools.lru_cache(maxsize=32)
 def _leaf(data: TableData) -> Any:
-    """The function that a graph calls; tables are told apart by identity."""
+    """The function that a graph calls. Tables are compared by identity."""
     return make_leaf(data.knots, data.coefficients)
 
 
@@ -364,7 +364,7 @@ def _unsupported(graph: Graph, node: Any, _: Sequence[int]) -> int:
 
 
 class Rule(NamedTuple):
-    """How a SymPy node becomes a graph node: `build` it from its `needs`, after a `check` of what these are."""
+    """A rule that turns a SymPy node into a graph node: `build` it from its `needs`, after a `check` of these."""
 
     build: Build
     needs: Callable[[Any], Sequence[Any]] = _none

@@ -29,7 +29,7 @@ SURE = 0.999  # looks on the safe side
 
 
 class Bounds(NamedTuple):
-    """What residuals may be, and the violation a start may have."""
+    """Largest allowed residuals of a run, and the largest constraint violation of its start, `consistent`."""
 
     position: float
     velocity: float
@@ -40,9 +40,10 @@ class Bounds(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What is kept of each run: rows of `FIELDS` integers (n, FIELDS), `reduced` of them first; times (nt,) if any.
+    """Outputs recorded of each run: a `table` of integers (n, FIELDS), and the `times` (nt,) of samples, if any.
 
-    `levels` (n,) are those that crossings are looked for of. `kernels` have their addresses in the rows.
+    The first `reduced` rows are reductions, the others are sampled. `levels` (n,) are the levels of crossings. The
+    rows contain the addresses of `kernels`.
     """
 
     table: np.ndarray
@@ -124,9 +125,10 @@ class Bench:
         return address_of(array)
 
     def run(self, starts: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Runs from `starts` (n, nq + nu) with `parameters` (n, np): what is kept of each, and codes (n,).
+        """Run from `starts` (n, nq + nu) with `parameters` (n, np). Returns the outputs of each run, and codes (n,).
 
-        That is values (n, reduced), samples (n, nt, sampled). Where the code is not 0 the run has to be made by itself.
+        The outputs are values (n, reduced) and samples (n, nt, sampled). A run with a code other than 0 has to be made
+        by itself.
         """
         n, batch = len(starts), self.batch
         values, samples = np.zeros((n, batch.n_reduced)), np.zeros((n, batch.n_times, batch.n_sampled))

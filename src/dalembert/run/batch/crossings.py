@@ -59,7 +59,7 @@ def _value(values, x):
 
 @jit(f8(Floats, f8, f8))
 def _bisect(values, left, right):
-    """Where the polynomial changes its sign between two points; at the smaller value if it does not."""
+    """Zero of the polynomial between two points, by bisection; the end with the smaller value if there is none."""
     low, high = _value(values, left), _value(values, right)
     if low * high > 0.0:  # a sample that is zero up to round-off
         return right if abs(high) < abs(low) else left
@@ -74,7 +74,7 @@ def _bisect(values, left, right):
 
 @jit(f8(Floats, i8))
 def find_zero(values, direction):
-    """Where in [-1, 1] the polynomial through `values` (FINE_NODES,) at Chebyshev points first passes zero; or NaN."""
+    """First zero in [-1, 1] of the polynomial through `values` (FINE_NODES,) at Chebyshev points; NaN if none."""
     before, last = values[0], GRID.size - 1
     for k in range(1, last + 1):
         after = values[FINE_NODES - 1] if k == last else on_grid(values, k)

@@ -1,6 +1,6 @@
 """The largest and smallest value of a quantity along a run, also between its steps.
 
-Where it matters the run is integrated once more from the step before. What is compared, and in what order, is as in
+Where it matters the run is integrated once more from the step before. The comparisons and their order are those of
 `analysis.sweep.curve`; both use the arithmetic of `summits`.
 """
 
@@ -18,9 +18,9 @@ from dalembert.run.batch.summits import FINE_NODES, POINTS, find_summits, find_t
 from dalembert.run.status import OK
 from dalembert.run.time_loop.clock import Clock
 
-AGREED = 1e-6  # of the range of the curve: what is closer than this is not looked at more closely
+AGREED = 1e-6  # of the range of the curve: values closer than this are not resolved further
 NOISE = 1e-9  # of the size of the curve: the same, for curves such as a conserved energy
-KINKED = 0.05  # of what a bracket rises: a peak that lies higher above its points is not that of a polynomial
+KINKED = 0.05  # of the rise in a bracket: a peak that lies higher above its points is not that of a polynomial
 
 
 @jit(i8(Plan, Floats, Batch, i8, f8, i8))
@@ -109,7 +109,7 @@ def find_maximum(plan, mem, clock, batch, parameters, output, sign, n):
     if n < 2:
         return best
     negligible = negligible_of(y)
-    count, off = find_summits(y, best, summits), -1.0  # off: what the guesses were wrong by; not known yet
+    count, off = find_summits(y, best, summits), -1.0  # off: error of the guesses; not known yet
     guesses[0] = math.inf
     if count > 1:
         guess_summits(ts, y, summits[:count], guesses)

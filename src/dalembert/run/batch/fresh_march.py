@@ -22,7 +22,7 @@ UNSURE = 100  # the run has to be made by itself
 
 
 class Batch(Record):
-    """What the runs of a batch share: copies of what they start with, the arrays they work in, and bounds."""
+    """Data shared by the runs of a batch: copies of the initial contents of memory, work arrays, and bounds."""
 
     _fields_ = (
         # Plan, clock and conditioning in use; copies of them, of mem and of the integers before any run; their sizes in
@@ -31,8 +31,8 @@ class Batch(Record):
         *ints("n_plan n_mem n_ints n_clock n_conditioning"),
         # States, rates and stages of the march in one piece, and how many floats.
         *ints("room n_room"),
-        # The interval, the longest step, the violation a start may have, and how many steps may lie ahead of a look
-        # before an implicit method would be tried; whether a run that does not get on should end.
+        # The interval, the longest step, the largest violation of a start, and the number of steps ahead from which an
+        # implicit method would be tried; whether a run that makes no progress should end.
         *floats("t_start t_end max_step consistent ahead"),
         *ints("watches"),
         # Times asked for, their number; where samples go at these and at every step, and how many.
@@ -42,11 +42,11 @@ class Batch(Record):
         *ints("values guesses summits gauss levels"),
         # A stretch looked at more closely: times, values, samples.
         *ints("fine_t fine_y fine_ts fine_zs"),
-        # What the certificate looks at in one sample, and how many floats; what residuals may be.
+        # The floats that the certificate reads of one sample, and their number; largest allowed residuals.
         *ints("row n_row"),
         *floats("position velocity acceleration solve energy"),
-        # What expressions read, then their values, and how many floats; what is kept of every run, and how many
-        # numbers.
+        # Inputs of expressions followed by their values, and the number of floats; the outputs recorded of every run,
+        # and their numbers.
         *ints("w n_w outputs n_reduced n_sampled n_parameters"),
     )
 
@@ -81,7 +81,7 @@ def rewind(clock, batch, t0, t1, start):
 
 @jit(i8(Clock, i8, i8, i8, i8, i8))
 def store_in(clock, times, n_times, ts, zs, capacity):
-    """Have a march store what it meets at `times` (none: at every step) in these arrays; the start if it is one."""
+    """Store the samples of a march at `times` (none: at every step) in these arrays; the start too, if it is one."""
     clock.t_eval, clock.n_times, clock.ts, clock.zs, clock.capacity = times, n_times, ts, zs, capacity
     asked = 0
     if n_times > 0 and floats_at(times, n_times)[0] <= clock.t:
@@ -124,7 +124,7 @@ def finish(plan, mem, clock, batch):
 
 @jit(f8(Plan, Floats, Clock, Batch))
 def _measure_start(plan, mem, clock, batch):
-    """Sizes at the start of a run, kept for all that is done with it; returns the violation there."""
+    """Measure sizes at the start of a run, for the whole run. Returns the violation there."""
     span = batch.t_end - batch.t_start
     violation = measure(plan, mem, batch.t_start, floats_at(clock.z, clock.nz), span)
     count = plan.row_sizes + 2 * plan.np + plan.nv + 1 - plan.sizes

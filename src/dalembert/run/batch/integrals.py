@@ -54,7 +54,7 @@ def gauss_values(t, y, negligible, values, doubted):
 
 @jit(f8(Floats, Floats))
 def integrate(t, values):
-    """The integral over t (n,) of what has these `values` at the Gauss points of all intervals."""
+    """Integral over t (n,) of a function with these `values` at the Gauss points of all intervals."""
     total = 0.0
     for k in range(t.size - 1):
         share = 0.0

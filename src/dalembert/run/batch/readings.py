@@ -1,4 +1,4 @@
-"""One number of a state, as outputs of a batch are read: an entry of it, time, what is solved for, an expression."""
+"""Readings of the outputs of a batch from a state: an entry, the time, a solved quantity, an expression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dalembert.run.batch.fresh_march import Batch
 from dalembert.run.evaluate import load_state
 
 STATE, TIME, SOLVED, ENERGY, EXPRESSION, QUANTITY = range(6)  # how an output is read
-FINAL, MAXIMUM, MINIMUM, MEAN, CROSSING, SAMPLE = range(6)  # what is kept of it
+FINAL, MAXIMUM, MINIMUM, MEAN, CROSSING, SAMPLE = range(6)  # the recorded reduction
 # Integers of an output: what is kept, how it is read, the entry or kernel, whether accelerations are needed, how many
 # values the kernel has and which of them counts; of a crossing its direction.
 KEPT, HOW, WHICH, NEEDS_SOLVED, N_OUT, COMPONENT, DIRECTION = range(7)

@@ -37,7 +37,7 @@ def _keep(plan, mem, clock, batch, parameters, k, n, values):
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, Floats, Floats))
 def _reduce(plan, mem, clock, batch, start, parameters, values):
-    """A run at every step, its verdict, and the numbers kept of it; OK, or something Python has to look at."""
+    """Run at every step; writes the verdict and the recorded numbers. Returns OK, or a code for Python to handle."""
     status = march_whole(plan, mem, clock, batch, start, parameters, 0)
     if status != OK:
         return status
@@ -76,7 +76,7 @@ def _sample(plan, mem, clock, batch, start, parameters, samples):
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, Floats, Floats, Floats, Ints))
 def run_batch(plan, mem, clock, batch, starts, parameters, values, samples, codes):
-    """Runs from `starts` (n, nq + nu) with their `parameters`; what is kept, and a code for each.
+    """Run from `starts` (n, nq + nu) with their `parameters`; writes the outputs of each run, and a code.
 
     `values` (n, n_reduced) and `samples` (n, nt, n_sampled) are flat. A code other than 0 asks for the run by itself.
     """

@@ -1,7 +1,7 @@
 """The arithmetic of maxima between samples: where a curve may rise highest, and how high, by polynomials.
 
-Polynomials through neighbouring samples tell where to look. What counts is then read at `FINE_NODES` Chebyshev points
-of the bracket.
+Polynomials through neighbouring samples tell where to look. The result is then read at `FINE_NODES` Chebyshev points of
+the bracket.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def polynomial(t, y, first, count, at):
 
 @jit(f8(Floats, Floats, i8))
 def _vertex(t, y, k):
-    """Where the parabola through the samples next to k turns; at k if it does not."""
+    """Vertex of the parabola through the samples next to k; t[k] if they lie on a line."""
     a, b = t[k] - t[k - 1], t[k] - t[k + 1]
     rise, fall = y[k] - y[k + 1], y[k] - y[k - 1]
     below = a * rise - b * fall

@@ -112,7 +112,7 @@ class Baumgarte:
         return keep
 
     def remark(self, system: System, start: Start | None) -> str:
-        """The gains that were chosen, and from what."""
+        """Remark on the gains that were chosen by default, and on their origin."""
         chosen = []
         if system.count("position") and self.gamma1 is None:
             chosen += ["gamma1 = 2 s", "gamma2 = s^2"]

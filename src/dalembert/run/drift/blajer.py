@@ -59,7 +59,7 @@ class Blajer:
         return eliminate
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 
@@ -72,7 +72,7 @@ def check_corrections(drift: Any) -> None:
 
 @jit(i8(Plan, Floats, f8, Floats))
 def eliminate(plan, mem, t, z):
-    """Correct q, then u, at time t, in place; a violation that is left is for the certificate to judge."""
+    """Correct q, then u, at time t, in place. The certificate judges the remaining violation."""
     load_state(plan, mem, t, z)
     times = int(mem[plan.options])
     restore_invariants(plan, mem)

@@ -1,4 +1,4 @@
-"""Gains of a feedback on constraints: a number, one per constraint, or a matrix; their eigenvalues; what is refused."""
+"""Gains of a feedback on constraints: a number, one per constraint, or a matrix; their eigenvalues and checks."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Projection:
             raise OptionError(f"Projection: tolerance is {self.tolerance}; it must be positive and finite")
 
     def options(self, _system: System, _start: Start | None) -> np.ndarray:
-        """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
+        """Numbers for native code, (2,): residual above which the state is corrected, and residual to be reached."""
         return self._numbers
 
     @cached_property
@@ -78,7 +78,7 @@ class Projection:
         return project
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 
@@ -126,7 +126,7 @@ def onto_velocities(system: System) -> ca.Function | None:
 
 @jit(f8(Plan, Floats))
 def restore_invariants(plan, mem):
-    """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
+    """Move q along the gradients of the invariants until they vanish. Returns the residual before the last sweep."""
     ni, h, worst = plan.ni, plan.invariants, 0.0
     for _ in range(PROJECTION_ITERATIONS if ni else 0):
         call_kernel(plan.invariant, mem, plan.x, h)

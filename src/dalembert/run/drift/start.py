@@ -1,4 +1,4 @@
-"""What a drift control is told about a run before it starts."""
+"""Data about a run that its drift control receives before the start."""
 
 from __future__ import annotations
 

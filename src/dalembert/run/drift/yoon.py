@@ -74,7 +74,7 @@ class Yoon:
         return eliminate_all
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 
@@ -86,7 +86,7 @@ def _residuals(system: System) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
 
 
 def _moves(system: System, *, energy: bool) -> ca.Function | None:
-    """(d(q, u), quality) as a function of x and what stands behind it; None if it cannot be unrolled."""
+    """(d(q, u), quality) as a function of x and the entries after it; None if it cannot be unrolled."""
     inputs, z, g, excess = _residuals(system)
     if energy:
         g = ca.vertcat(g, excess)
@@ -129,7 +129,7 @@ def _move_by_pseudo_inverse(plan, mem):
 
 @jit(i8(Plan, Floats, f8, Floats))
 def eliminate_all(plan, mem, t, z):
-    """Correct (q, u) at time t, in place; a violation that is left is for the certificate to judge."""
+    """Correct (q, u) at time t, in place. The certificate judges the remaining violation."""
     load_state(plan, mem, t, z)
     n, numbers, step = plan.nq + plan.nu, plan.options, plan.work
     mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan.nz - plan.n_variations > n else 0.0)

@@ -1,7 +1,7 @@
-"""What formulations with a static choice share: a bad choice is made anew; where it is lost, pivoting takes over.
+"""Fallback of formulations with a static choice: a bad choice is renewed; a useless one is replaced by pivoting.
 
-A formulation says how good its choice is at a state, 1 at best. Below RECHOOSE another one is asked for; below TRUSTED
-the pivoted saddle solve does the evaluation, which is counted, so that the certificate can tell.
+A formulation rates its choice at a state, 1 at best. Below RECHOOSE another choice is requested. Below TRUSTED the
+pivoted saddle solve does the evaluation. Such evaluations are counted for the certificate.
 """
 
 from __future__ import annotations

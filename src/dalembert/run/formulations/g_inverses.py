@@ -34,7 +34,7 @@ def check_inverses(M: np.ndarray, A: np.ndarray, g_inverse: Inverse, least_squar
 
 
 def _inverse(name: str, function: Inverse, matrix: np.ndarray) -> np.ndarray:
-    """What the function of the user makes of a matrix, as an array of the right shape."""
+    """Generalised inverse of a matrix by a user's function. Raises `OptionError` if it fails or has a wrong shape."""
     if not callable(function):
         raise OptionError(f"{name}={function!r} is not a function; pass one from a matrix to its inverse")
     try:

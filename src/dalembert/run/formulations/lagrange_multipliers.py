@@ -93,7 +93,7 @@ def accelerate_sparse(plan, mem):
     move(mem, plan.multiplier, mem, x + nu, nc)
     if plan.nz - plan.n_variations > plan.nq + nu:
         return finish_rates(plan, mem)
-    move(mem, plan.rates, mem, plan.qdot, plan.nq)  # nothing does work, so nobody asks for the power
+    move(mem, plan.rates, mem, plan.qdot, plan.nq)  # no force does work, so the power is not used
     return 0
 
 

@@ -13,7 +13,7 @@ from dalembert.equations.mechanics import Mechanics
 
 @dataclass(frozen=True)
 class Iteration:
-    """Residuals R (n, 1) of the unknowns w (n, 1), and what these say of u' (nu, 1) and la (nc, 1).
+    """Residuals R (n, 1) of the unknowns w (n, 1), and u' (nu, 1) and la (nc, 1) as functions of w.
 
     Each formulation has unknowns of its own, those of curved rows last. `stage` and `b` (nc, 1) are inputs too: at
     stage 0 unknowns stay at their starts and acceleration rows do not act, at stage 1 all equations count; b may have
@@ -37,7 +37,7 @@ class Iteration:
 
     @property
     def start(self) -> np.ndarray:
-        """Where Newton's method begins, (n,): unknowns of laws at their starts, as not every law is defined at 0."""
+        """Initial guess of Newton's method, (n,). Unknowns of laws have stated starts: a law may be undefined at 0."""
         start, curved = np.zeros(self.w.shape[0]), self.mechanics.curved
         start[len(start) - curved :] = starts_of(self.mechanics)
         return start
@@ -65,7 +65,7 @@ def with_multipliers(m: Mechanics) -> Iteration:
 
 
 def _held(m: Mechanics, b: ca.SX) -> ca.SX:
-    """A u' - b of the rows known from the state, (known, 1); those that others imply have no multiplier instead."""
+    """A u' - b of the rows known from the state, (known, 1). In place of an implied row stands its multiplier."""
     held, implied = ca.mtimes(m.A, m.udot) - b, implied_rows(m.rows)
     return ca.vertcat(ca.SX(0, 1), *[m.la[k] if k in implied else held[k] for k in range(len(m.rows) - m.curved)])
 

@@ -76,7 +76,7 @@ def _is_shifted(plan, mem, k):
 
 @jit(f8(Plan, Floats))
 def _factor(plan, mem):
-    """Factorise the gradients; the smallest pivot beside the largest, zero if the equations are dependent.
+    """Factorise the gradients. Returns the smallest pivot over the largest, zero if the equations are dependent.
 
     Leaves the sign of the determinant, and whether the matrix is a shifted one as constraints depend on each other.
     """
@@ -103,7 +103,7 @@ def _factor(plan, mem):
 
 @jit(i8(Plan, Floats))
 def _solve(plan, mem):
-    """Solve for the step in place, by the factors at hand; multipliers get no part that constraints leave open."""
+    """Solve for the step in place, with the factors at hand. Undetermined multipliers get no change."""
     ints = ints_at(plan.ints, plan.n_ints)
     n, K, x, r, order = plan.unknowns, plan.iteration_matrix, plan.iteration_step, plan.rhs, plan.iteration_order
     solve_lu(ints, mem, K, n, order, x)
@@ -164,7 +164,7 @@ def _move_on(plan, mem, before, reach):
 
 @jit(i8(Plan, Floats))
 def _holds(plan, mem):
-    """Whether every equation is met, beside the largest term in it."""
+    """True if every equation holds, relative to its largest term."""
     n, R, w = plan.unknowns, plan.iteration_out, plan.iteration_in + plan.step_length - plan.x
     J = R + n
     for i in range(n):
@@ -216,7 +216,7 @@ def _begin(plan, mem):
 
 @jit(i8(Plan, Floats, f8))
 def _descend(plan, mem, reach):
-    """Newton's method from the unknowns in iteration_in; leaves what the kernel gives for them."""
+    """Newton's method from the unknowns in iteration_in. The kernel's output at the solution stays in place."""
     n, w = plan.unknowns, plan.iteration_in + plan.step_length - plan.x
     mem[w + n] = 1.0
     last, before = math.inf, _evaluate(plan, mem)
@@ -263,9 +263,9 @@ def _follow(plan, mem, reach):
 
 @jit(i8(Plan, Floats))
 def _iterate(plan, mem):
-    """The unknowns into iteration_in, from the solution known, or afresh; leaves what the kernel gives for them.
+    """Solve for the unknowns in iteration_in, from the known solution or from the start; keeps the kernel's output.
 
-    Where nothing is found on the branch of the solution known, the one found is on another (`plan.leapt`).
+    If no solution is found on the branch of the known one, the solution found is on another branch (`plan.leapt`).
     """
     plan.leapt = 0
     if plan.known and (_follow(plan, mem, math.inf) or _follow(plan, mem, SHORT_STEP)):
@@ -304,8 +304,8 @@ def solve_linearised_laws(plan, mem):
 def solve_laws(plan, mem):
     """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
 
-    b of the others must be at hand. What unknowns exert nonlinearly, E, counts as a force from then on, so that
-    M u' = f + W^T la holds as it does without. Returns a status.
+    b of the others must be at hand. Nonlinear forces of unknowns, E, count as applied forces from then on, so that M u'
+    = f + W^T la holds as usual. Returns a status.
     """
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     nx, first, found = plan.step_length - plan.x, plan.nc - na, plan.iteration_out + n * (n + 1)

@@ -104,7 +104,7 @@ def _keep(plan):
 
 @jit(f8(Plan, Floats))
 def _determination(plan, mem):
-    """How well the constraints determine the dependent speeds: the smallest pivot of J2, with unit rows of A.
+    """Conditioning of the dependent speeds: the smallest pivot of J2, with unit rows of A.
 
     It vanishes in singular positions, whatever the partition, and with a partition that has become a bad one.
     """

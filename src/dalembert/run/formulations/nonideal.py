@@ -113,6 +113,6 @@ def accelerate_nonideal(plan, mem):
     check = 0.0
     for i in range(plan.nq + nu):
         check += mem[z + i] * 0.0
-    if check == 0.0:  # what follows from a state that is not finite already is not a new finding
+    if check == 0.0:  # a result of a state that is not finite already is not a new finding
         plan.unsolved = status
     return finish_rates(plan, mem)

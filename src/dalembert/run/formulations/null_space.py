@@ -1,4 +1,4 @@
-"""The principle of compatibility: reactions do no work on what the constraints admit, D^T r = 0 with A D = 0.
+"""Principle of compatibility: reactions do no work on admissible motions, D^T r = 0 with A D = 0.
 
 Dinh Van Phong, eq. (2.1)-(2.3), (2.12), with D from an orthogonal factorisation of A^T. The full form keeps the
 reactions as unknowns, the reduced one does not.

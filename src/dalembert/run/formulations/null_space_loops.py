@@ -26,14 +26,14 @@ from dalembert.solve.rows import add_row, clear_row, row_product
 
 
 def room(nu: int, *, reduced: bool) -> tuple[int, int]:
-    """Floats and integers the loops work in, whatever the rank."""
+    """Floats and integers of workspace for the loops, for any rank."""
     factors = nu * nu + 2 * nu + nu * nu + 3 * nu
     return (factors + 3 * nu * nu + nu, 0) if reduced else (factors + 4 * nu * nu + 2 * nu, 2 * nu)
 
 
 @jit(several(i8, 8)(Plan))
 def _places(plan):
-    """Where A (r, nu), the diagonal of L (r), beta (r), M (nu, nu), f, w, r (nu each) and free workspace start."""
+    """Offsets of A (r, nu), diagonal of L (r), beta (r), M (nu, nu), f, w, r (nu each), and free workspace."""
     nu, r = plan.nu, plan.chosen
     A = plan.work
     diagonal = A + r * nu
@@ -86,7 +86,7 @@ def _leave(plan, mem):
 
 @jit(i8(Plan, Floats, i8, i8))
 def _write_basis(plan, mem, D, stride):
-    """D^T (p, nu), row by row `stride` apart: the last columns of Q. What is there must be zero."""
+    """Write D^T (p, nu), rows `stride` apart: the last columns of Q. The target must be zero before."""
     nu, m = plan.nu, plan.chosen
     A, _diagonal, beta, _M, _f, _w, _r, _free = _places(plan)
     for k in range(m, nu):

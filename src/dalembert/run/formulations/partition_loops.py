@@ -16,13 +16,13 @@ from dalembert.solve.rows import largest_in_row, row_product
 
 
 def room(nu: int) -> int:
-    """Floats a partition takes, whatever its rank; the pivot order of J2 takes as many integers as there are speeds."""
+    """Floats of workspace of a partition of any rank. The pivot order of J2 takes nu integers."""
     return nu * (nu + 1) + nu * nu + 3 * nu
 
 
 @jit(several(i8, 7)(Plan))
 def places(plan):
-    """Where J2 (r, r), [A B] (r, p + 1), M (nu, nu), f (nu), w (nu), a column (nu) and free workspace start in mem."""
+    """Offsets of J2 (r, r), [A B] (r, p + 1), M (nu, nu), f (nu), w (nu), a column (nu), and free workspace in mem."""
     nu, r = plan.nu, plan.chosen
     J2 = plan.work
     X = J2 + r * r
@@ -62,7 +62,8 @@ def _gather(plan, mem):
 def form_partition(plan, mem):
     """A and B for the choice in plan; returns the quality of J2.
 
-    That is low if a pivot of J2 is small in its row, or a dependent speed outruns an independent one.
+    The quality is low if a pivot of J2 is small in its row, or if a dependent speed changes far more than an
+    independent one.
     """
     ints = ints_at(plan.ints, plan.n_ints)
     p, r = plan.nu - plan.chosen, plan.chosen

@@ -45,7 +45,7 @@ class UdwadiaKalaba:
     least_squares_inverse: Inverse | None = None
 
     def choose(self, _system: System, M: np.ndarray, A: np.ndarray) -> Choice | None:
-        """Nothing is chosen: pseudo-inverses take every case. Inverses supplied by the user are checked here."""
+        """No static choice: pseudo-inverses cover every case. Checks inverses supplied by the user."""
         if self.g_inverse is not None or self.least_squares_inverse is not None:
             check_inverses(M, A, self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
         return None

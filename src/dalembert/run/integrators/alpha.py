@@ -13,7 +13,7 @@ place of their exponential map, and keeps the length of quaternions.
 
 Unknowns are scaled by powers of h to increments of position size, p = beta h^2 da (Bottasso, Dopico, Trainelli 2008),
 and by the masses, so that the matrix does not depend on h as h becomes small. Constraints may be redundant: a small
-multiple of 1, as in `linear.symmetric`, stands for their zero block; Newton's iteration takes its effect away wherever
+multiple of 1, as in `solve.dense`, replaces their zero block. Newton's iteration removes its effect wherever
 constraints are independent.
 """
 
@@ -46,7 +46,7 @@ STUCK = 1e-6  # residual of constraints that is never good enough
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats))
 def evaluate(plan, mem, t, h, z, znew):
-    """Kinematics at the middle, what is left of q1 = q0 + h q', and the residuals at the end of the step."""
+    """Kinematics at the middle of the step, residual of q1 = q0 + h q', and the residuals at the end of the step."""
     I = alpha_work(plan.step_work)
     nq, nu = plan.nq, plan.nu
     x, y, k = I.middle, I.argument, I.kinematics

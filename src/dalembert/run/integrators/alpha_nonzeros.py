@@ -66,7 +66,7 @@ def newton_entries(m: Mechanics) -> tuple[ca.Function, np.ndarray]:
 
 
 def inertia_product(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
-    """What u' is multiplied by in the balance, times a vector e (nu), as a function of (y, e)."""
+    """Product of the coefficient matrix of u' in the balance with a vector e (nu), as a function of (y, e)."""
     e = ca.SX.sym("e", m.u.shape[0])
     return ca.vertcat(m.y, e), [ca.jtimes(m.balance, m.udot, e)]
 
@@ -137,7 +137,7 @@ def improve_over_nonzeros(plan, mem, h, znew, rtol, atol):
 
 @jit(i8(Plan, Floats, i8))
 def damp_over_nonzeros(plan, mem, e):
-    """As `alpha.damp`: put an error e (nu) through the Newton matrix."""
+    """Like `alpha.damp`: filter an error e (nu) by the Newton matrix."""
     ints, I = ints_at(plan.ints, plan.n_ints), alpha_work(plan.step_work)
     nq, nu, matrix, x = plan.nq, plan.nu, newton_matrix(I.newton_matrix), I.right
     for i in range(matrix.n):

@@ -1,4 +1,4 @@
-"""What a generalized-alpha step works with and what it remembers."""
+"""Workspace of a generalized-alpha step, with the values remembered from the steps before."""
 
 from __future__ import annotations
 

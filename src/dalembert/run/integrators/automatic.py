@@ -57,7 +57,7 @@ class Automatic:
 
     @property
     def explicit(self) -> bool:
-        """It integrates u' as any formulation gives it, as long as it is explicit."""
+        """True: it integrates the u' of any formulation as long as it is explicit."""
         return True
 
     def method(self) -> Method:
@@ -115,7 +115,7 @@ class Automatic:
 
 
 class Review:
-    """Looks at a march from time to time and stops it where it seems stiff and much work lies ahead."""
+    """Reviews a march from time to time, and stops it if it seems stiff with much work ahead."""
 
     def __init__(self, rtol: float) -> None:
         self.due, self.accepted, self.rtol = FIRST_LOOK, 0, rtol
@@ -138,7 +138,7 @@ class Review:
         self.accepted = 0
 
     def _seems_stiff(self, engine: Engine, t: float, z: np.ndarray) -> bool:
-        """Whether u' hardly changes over a step, relative to itself or to what the tolerance leaves open."""
+        """True if u' hardly changes over a step, relative to itself or to the tolerance."""
         nq, size, h = engine.system.nq, engine.size, self.step
         sizes, first = engine.mem[engine.plan.sizes + nq : engine.plan.sizes + size], engine.rates(t, z)
         change = engine.rates(t + h, z + h * first) - first
@@ -146,7 +146,7 @@ class Review:
         return bent < max(CHANGE_PER_STEP * moved, FAST_RATE_ERROR * self.rtol)
 
     def told(self, trials: int) -> str:
-        """What is known of stiffness: only what was tried."""
+        """Clause for the notes of a run that stayed explicit: the number of implicit trials, if any, and the reason."""
         if not self.looked:
             return "too little work to try an implicit method, so stiffness was not looked for"
         if not trials:
@@ -155,7 +155,7 @@ class Review:
 
 
 def _later(times: np.ndarray, t: float) -> np.ndarray:
-    """The times after t; one that is never reached if there are none, as no times at all stand for every step."""
+    """The times after t. If there are none, an unreachable time, since no times would mean every step."""
     rest = times[times > t]
     return rest if rest.size else np.array([np.inf])
 

@@ -1,7 +1,7 @@
 """Weighted sums of the columns of `stages`, one per row of a table, written out in native code.
 
 The weights become constants and zeros are left out: a loop over the entries of a tableau costs more than the entries.
-Which row is wanted may be known only while running, so that one loop serves all stages of a method.
+The row may be chosen at run time, so that one loop serves all stages of a method.
 """
 
 from __future__ import annotations

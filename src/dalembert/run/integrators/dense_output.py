@@ -48,7 +48,7 @@ class CubicHermite:
     workspace = 0
 
     def check(self, stages: int) -> None:
-        """It goes with every method."""
+        """Accept any number of stages."""
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`; only the column of the rates at the end is used."""
@@ -130,7 +130,7 @@ class ContinuousWeights:
 
 @dataclass(frozen=True, eq=False)
 class DormandPrinceInterpolant:
-    """z + theta (F0 + (1 - theta) (F1 + theta (F2 + (1 - theta) (F3 + ...)))): the cubic, and what raises its order.
+    """z + theta (F0 + (1 - theta) (F1 + theta (F2 + (1 - theta) (F3 + ...)))): the cubic, and terms of higher order.
 
     F0, F1, F2 are the cubic through both ends; F3 and on are h sum_j D[., j] k_j over the stages, the rates at the new
     state and `further` stages given by their rows of A (d, s + 1 + d) and their nodes c (d,). E. Hairer, S. P. Norsett,

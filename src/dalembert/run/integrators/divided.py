@@ -58,7 +58,7 @@ def _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
-    """One step, taken whatever its error; returns 0, or NaN if it failed even in parts."""
+    """Take one step, regardless of its error. Returns 0, or NaN if it failed even in parts."""
     error = call_step(divided(plan.step_work).inner, (plan, mem, t, h, z, stages, znew, rtol, atol))
     parts = 1
     while not math.isfinite(error) and parts < MOST_PARTS:

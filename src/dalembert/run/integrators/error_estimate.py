@@ -79,7 +79,7 @@ class FifthAndThirdOrderError:
         return np.array([self.fifth, self.third], dtype=float)
 
     def norm(self, work: int) -> Any:
-        """Both estimates in the root mean square, taken together."""
+        """Combined root-mean-square norm of both error estimates."""
         increment = increments(self.rows)
 
         @jit(norm_type)

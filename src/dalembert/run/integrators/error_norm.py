@@ -23,7 +23,7 @@ def error_norm(plan, error, z, znew, rtol, atol):
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def explicit_work_error(plan, error, z, znew, rtol, atol):
-    """The error of the work relative to WORK_TOLERANCES times the tolerances and its energy; 0 if nothing works.
+    """Error of the work relative to WORK_TOLERANCES times the tolerances and its energy; 0 without sources of work.
 
     A push between two steps is exact for the speeds and not for the work, if it is a polynomial.
     """

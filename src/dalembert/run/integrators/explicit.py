@@ -1,4 +1,4 @@
-"""What explicit Runge-Kutta methods share: the run through time, fixed or adapted steps, and their options."""
+"""Base classes of explicit Runge-Kutta methods: the run through time, fixed or adaptive steps, and their options."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ALPHA_NEWTON_SHARE = 1e-3  # share of the tolerated error that may be left by Newton's iteration
 ALPHA_TOLERANCES = 1e-5, 1e-7  # rtol, atol
-ALPHA_FIXED_TOLERANCE = 1e-8  # what takes the place of the tolerances when the step is fixed
+ALPHA_FIXED_TOLERANCE = 1e-8  # replaces the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
 NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros
@@ -62,7 +62,7 @@ class GeneralizedAlpha(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It solves for the multipliers and keeps the constraints itself."""
+        """False: it solves for the multipliers and keeps the constraints itself."""
         return False
 
     @property
@@ -122,7 +122,7 @@ class GeneralizedAlpha(Stepping):
 
 
 def works_on_nonzeros(system: System) -> bool:
-    """Whether Newton matrices are factorised over their nonzeros; what keeps positions needs a mass for each speed."""
+    """True if Newton matrices are factorised over nonzeros. Position corrections then need a mass for each speed."""
     return _size(system) >= NONZEROS_FROM and system.ideal and not system.singular_mass
 
 
@@ -190,7 +190,7 @@ def _blocks(system: System) -> dict[str, int]:
 
 
 def _vectors(system: System) -> dict[str, int]:
-    """What is remembered of a step, and its errors."""
+    """Sizes of the vectors that are remembered of a step, and of its errors, by name."""
     nq, nu, nc = system.nq, system.nu, system.nc
     sizes = {"gap": nq, "average": nu, "errors": 2 * nu}
     sizes |= dict.fromkeys(("a_old", "v_old", "a_start", "a_new", "v_new"), nu) | dict.fromkeys(
@@ -317,7 +317,10 @@ def _first_work(plan, mem, t, h, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8))
 def _third(plan, mem, h, power, after):
-    """What the third divided difference of the power, that at its ends and at two times before, adds to the work."""
+    """Work that the third divided difference of the power takes off a step of length h.
+
+    The difference is that of the powers at both ends of the step and at two times before it.
+    """
     I = alpha_work(plan.step_work)
     h0, h1, before = I.h_old, I.h_before, mem[I.rate_before + plan.nu]
     slope = (power - before) / h0
@@ -389,7 +392,7 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
             znew[size] += _work(plan, mem, h, stages[size], zdot[size])
         else:
             znew[size] += _first_work(plan, mem, t, h, z, stages, znew)
-    if I.fixed:  # nobody asks
+    if I.fixed:  # the error is not used
         return 0.0
     wrong = _work_error(plan, mem, t, h, z, stages, znew, rtol, atol)
     wrong = math.hypot(wrong, _impulse_error(plan, mem, h, atol))

@@ -82,7 +82,7 @@ class IDA:
 
     @property
     def explicit(self) -> bool:
-        """It solves the equations with their constraints itself."""
+        """False: it solves the equations with their constraints itself."""
         return False
 
     def run(
@@ -103,7 +103,7 @@ class IDA:
         return samples
 
     def method(self) -> Method:
-        """The native functions and the settings of the time loop; `run` lays out what they need."""
+        """Native functions and settings for the time loop; `run` lays out their workspace."""
         return Method(
             stride=ida_stride,
             prepare=ida_prepare,
@@ -128,9 +128,9 @@ class IDA:
 
 
 class Attendant:
-    """What native code calls between steps of IDA: begins, chooses static choices anew, and explains failures.
+    """Callback of native code between steps of IDA: begins a run, renews static choices, and explains failures.
 
-    Errors cannot be raised through native code: the run ends, and `raised` is what to raise then.
+    Errors cannot be raised through native code. The run ends instead, and the error to raise then is in `raised`.
     """
 
     def __init__(self, ida: IDA, engine: Engine) -> None:
@@ -148,7 +148,7 @@ class Attendant:
         self.work.at, self.work.quality = math.nan, 1.0
 
     def counts(self) -> dict[str, int]:
-        """What the run has cost."""
+        """Cost of the run by name: rejected steps, residuals and Jacobians."""
         every = [solver.counts() for solver in self.solvers.values()]
         nfev, njev, errors, unsolved = (
             sum(counts[name] for counts in every) for name in ("nfev", "njev", "errors", "unsolved")

@@ -28,10 +28,10 @@ UNTESTED = 1e20  # absolute tolerance of variables that the error test leaves ou
 
 @dataclass(frozen=True)
 class SolverEquations:
-    """What IDA has to know of one residual form of a system, found once.
+    """One residual form of a system as IDA needs it, derived once.
 
-    Kernels of F, its Jacobian and the output; number of parameters; for each of the ny variables whether its rate
-    occurs and whether the error test looks at it.
+    It holds the kernels of F, of its Jacobian and of the output, and the number of parameters. For each of the ny
+    variables it says whether the rate of the variable occurs, and whether the error test includes it.
     """
 
     kernels: tuple[Kernel, ...]
@@ -46,7 +46,7 @@ class SolverEquations:
 
     @classmethod
     def of(cls, system: System, form: SettledForm) -> Self:
-        """Those of a form."""
+        """The equations of a residual form."""
         r = form.residual(system)
         kernels = tuple(_kernel(system, form.key, r, name) for name in ("residual", "jacobian", "output"))
         return cls(kernels, int(r.p.shape[0]), r.differential, r.tested)

@@ -24,7 +24,7 @@ from dalembert.run.time_loop.columns import column
 # Steps before static choices are questioned again: the order has then recovered from a new beginning.
 STATIC_CHOICE_STEPS = 50
 CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
-BEGIN, REVIEW, FAILED = 0, 1, 2  # what Python is asked for
+BEGIN, REVIEW, FAILED = 0, 1, 2  # requests to Python
 ROUND_OFF = 16.0 * float(np.finfo(float).eps)
 
 # IDA's interpolant is a polynomial in its variables, of degree 5 at the most; the state is sampled at as many places of
@@ -50,7 +50,7 @@ class ResidualKernels(Record):
 
 
 class IdaWork(Record):
-    """What a run of IDA works with: that of its present equations, and where it is."""
+    """Workspace of a run of IDA: the workspace of its present equations, and its position in time."""
 
     _fields_ = (
         # The record of the equations; IDA's memory, its vectors y, y' and one for interpolated values, where the

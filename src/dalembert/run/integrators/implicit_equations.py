@@ -1,4 +1,4 @@
-"""What implicit integrators need of the mechanics: residuals and their exact derivatives.
+"""Equations of the mechanics for implicit integrators: residuals and their exact derivatives.
 
     F(q, u, u', la, t) = (M u' - f - r;  A u' - b)         dynamics, all constraints at acceleration level
     phi(q, t), h(q), psi(q, u, t)                          positions, invariants of the kinematics, velocities
@@ -69,7 +69,7 @@ def balance(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
 def balance_jacobian(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
     """Derivative of `balance` in (q, u, u', la)."""
     residual, nu = _balance(m), m.u.shape[0]
-    # M is known; only what else depends on u', curved constraints and their reactions, is left to differentiate.
+    # M is known. Only the other terms in u', curved constraints and their reactions, must be differentiated.
     rest = residual[nu:, :]
     inertia = ca.vertcat(m.M - ca.jacobian(m.multiplier_forces, m.udot), ca.jacobian(rest, m.udot))
     multiplied = ca.vertcat(-ca.jacobian(m.multiplier_forces, m.la), ca.jacobian(rest, m.la))

@@ -1,4 +1,4 @@
-"""`Integrator`: what a way through time has to offer."""
+"""`Integrator`: the interface of integrators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What options of integrators may be: every check, in one place, with the numbers and the remedy."""
+"""Checks of the options of integrators, all in one place. Their messages give the numbers and the remedy."""
 
 from __future__ import annotations
 

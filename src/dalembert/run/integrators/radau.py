@@ -63,7 +63,7 @@ class Radau(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It solves the equations of motion with their constraints itself."""
+        """False: it solves the equations of motion with their constraints itself."""
         return False
 
     def run(
@@ -91,7 +91,7 @@ class Radau(Stepping):
         return samples
 
     def laid_out(self, engine: Engine) -> tuple[RadauWork, StaticElimination | SparseNewton]:
-        """The workspace of the native functions, filled in, and what factorises: it must live as long as they run."""
+        """Workspace of the native functions, filled in, and the factorisation, which must live as long as they run."""
         linearisation, elimination = self._prepared(engine.system)
         newton = elimination or linearisation.sparse_newton
         return self._lay_out(engine, linearisation, newton), newton
@@ -120,10 +120,10 @@ class Radau(Stepping):
 
     @property
     def _tolerances(self) -> tuple[float, float]:
-        """What the error estimate is compared with.
+        """Tolerances (rtol, atol) of the error estimate.
 
-        It is of order 3: with the tolerances as they stand, steps would be far shorter than the fifth order of the
-        method needs (Hairer and Wanner change them likewise in their code).
+        The estimate is of order 3. With the tolerances as given, steps would be far shorter than the method of order 5
+        needs. Hairer and Wanner change them likewise in their code.
         """
         rtol = 0.1 * self.rtol ** (2.0 / 3.0)
         return rtol, rtol * settle_atol(self.rtol, self.atol, (1e-8, 1e-10))[0] / self.rtol
@@ -161,7 +161,7 @@ def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticEl
 
 
 class Settling:
-    """A table whose rows, at times asked for, are moved onto the constraints before they go to another one.
+    """A table that moves rows at requested times onto the constraints before it passes them to another table.
 
     The block that came last waits until the next one comes, or until the run is over and its engine is free. Blocks
     before it are settled by an engine of their own. The given state is left as it is.
@@ -179,7 +179,7 @@ class Settling:
 
     @cached_property
     def _second(self) -> tuple[Engine, StaticElimination | SparseNewton]:
-        """An engine that goes on from what the running one has chosen, and what factorises for it."""
+        """Engine that continues from the choices of the running one, and its factorisation."""
         running = self._running[0]
         engine = Engine(running.system, running.parameters, running.formulation, running.drift, running.columns)
         engine.resume(running.facts(self._origin))
@@ -196,7 +196,7 @@ class Settling:
         self._last = first, blocks[0], blocks[1]
 
     def _hand_on(self, engine: Engine) -> None:
-        """Settle the block that came last by an engine, and put it where it belongs."""
+        """Settle the last block by an engine, and pass it to the table."""
         if self._last is None:
             return
         first, t, z = self._last
@@ -223,7 +223,7 @@ class Settling:
 
 
 def _is_interrupted(newton: StaticElimination | SparseNewton) -> bool:
-    """Whether Ctrl-C came while a matrix was factorised: what was computed with it is not a number."""
+    """True if Ctrl-C came during a factorisation; results computed with it are NaN."""
     return isinstance(newton, SparseNewton) and newton.interrupted
 
 

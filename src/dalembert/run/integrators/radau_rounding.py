@@ -1,8 +1,8 @@
-"""What rounding makes of a RadauIIA step: below it, neither corrections nor error estimates say anything.
+"""Round-off error of a RadauIIA step. Below it, corrections and error estimates carry no information.
 
-A state is known to a few units of round-off. Stiff forces turn these into large residuals, K eps q, and the Newton
-matrix, M/h + h K for speeds, turns those back into errors of the speeds: eps q/h for everything that vibrates faster
-than the step. That grows as the step shrinks, so an error test below it would be met by shorter steps only where they
+A state is known to a few units of round-off. Stiff forces turn these into large residuals, K eps q. The Newton matrix,
+M/h + h K for speeds, turns the residuals back into errors of the speeds: eps q/h for everything that vibrates faster
+than the step. This error grows as the step shrinks. An error test below it would be met only by steps short enough to
 resolve the fastest vibration.
 """
 
@@ -22,9 +22,9 @@ SEVERAL = 10.0  # a residual is a sum of terms, each rounded
 
 @jit(f8(Plan, Floats, f8, f8))
 def rounding_norm(plan, mem, rtol, atol):
-    """The error norm of a state rounded differently: F at the kernel's input, and with its state moved by round-off.
+    """Error norm of round-off in the state: F at the kernel's input is compared with F at a state moved by round-off.
 
-    Of what is in the workspace, the right-hand sides of the stages are overwritten.
+    Overwrites the right-hand sides of the stages in the workspace.
     """
     ints = ints_at(plan.ints, plan.n_ints)
     at, tested = radau_work(plan.step_work), plan.nq + plan.nu
@@ -50,7 +50,7 @@ def rounding_norm(plan, mem, rtol, atol):
 
 @jit(i8(Plan, Floats, f8, f8, f8))
 def is_rounding(plan, mem, norm, rtol, atol):
-    """Whether corrections of this norm are no more than rounding makes of the state; what that is, is remembered."""
+    """True if corrections of this norm are within the round-off error of the state, which is then remembered."""
     at = radau_work(plan.step_work)
     found = rounding_norm(plan, mem, rtol, atol)
     if norm > found:

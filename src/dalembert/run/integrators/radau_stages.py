@@ -55,7 +55,7 @@ def linearise(plan, mem, t, z, zdot):
 
 @jit(i8(Plan, Floats, f8))
 def factorise(plan, mem, h):
-    """Both Newton matrices for a step h, unless they are there already; 0 if they cannot be factorised."""
+    """Factorise both Newton matrices for a step h, unless that is done; returns 0 if they cannot be factorised."""
     ints = ints_at(plan.ints, plan.n_ints)
     at = radau_work(plan.step_work)
     if abs(at.h_factors - h) <= SAME_STEP * h:

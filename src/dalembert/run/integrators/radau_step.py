@@ -102,7 +102,7 @@ def _estimate(plan, mem, t, h, znew, rtol, atol, again):
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, f8, f8))
 def _work_error(plan, mem, t, h, z, znew, rtol, atol):
-    """The same for the work, of which nothing is stiff; it is of order 5, so that the estimate is far too large."""
+    """Error of the work, which is not stiff. It is of order 5, so that the estimate is far too large."""
     at, size = radau_work(plan.step_work), plan.nq + plan.nu
     if not at.power_kernel:
         return 0.0

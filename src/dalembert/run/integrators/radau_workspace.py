@@ -1,7 +1,7 @@
-"""What a Radau step works with and what it remembers.
+"""Workspace of a Radau step, with the values remembered from the steps before.
 
-Nothing remembered is needed for a right answer: a matrix, a polynomial or a rate that does not belong to the state at
-hand only costs iterations, and each carries a stamp by which that is found out.
+The results do not depend on the remembered values: a matrix, a polynomial or a rate that does not belong to the current
+state only costs iterations. Each carries a stamp by which such a mismatch is detected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def lay_out(
     linearisation: Linearisation,
     elimination: StaticElimination | SparseNewton,
 ) -> RadauWork:
-    """The record of a method that remembers nothing yet; a `SparseNewton` must live as long as it is used."""
+    """Record of a method without memory of earlier steps. A `SparseNewton` must live as long as it is used."""
     n, nz, p = len(linearisation.algebraic), work.plan.nz, kernels[0].n_in - 1 - 2 * len(linearisation.algebraic)
     blocks = {
         "input": 1 + 2 * n + p, "output": n, "start": n, "increments": 3 * n, "transformed": 3 * n, "sides": 3 * n,

@@ -49,15 +49,16 @@ class RungeKutta:
 
 @jit(norm_type)
 def is_sound(_plan, _h, _z, _stages, znew, _rtol, _atol):
-    """The norm of an error that nobody estimates: 0, or NaN if the new state is not finite."""
+    """Error norm of a method without an estimate: 0, or NaN if the new state is not finite."""
     return 0.0 if is_finite(znew) else math.nan
 
 
 def _step(tableau: Tableau, norm: Any) -> Any:
     """Native `step`: z + h sum_j b_j k_j into znew, k_j in the columns of `stages`; returns `norm`.
 
-    Rates of the last evaluation go straight to where the next one reads its state. That waits for nothing else: all
-    other rates are summed up before, and coordinates, whose rates are known early, are apart from speeds.
+    Rates of the last evaluation go straight to where the next one reads its state. Nothing else delays the next
+    evaluation: all other rates are summed before, and coordinates, whose rates are known early, are separate from
+    speeds.
     """
     stages_in_all, nodes = tableau.stages, np.append(tableau.c, 1.0)
     rows = np.vstack([tableau.A, tableau.b])

@@ -91,7 +91,7 @@ def _improve(plan, mem, hg, z, zdot, rtol, atol):
 
 @jit(i8(Plan, Floats, Floats))
 def _at_round_off(plan, mem, z):
-    """Whether d is below what the states can resolve."""
+    """True if d is below the resolution of the states."""
     nq, n, d = plan.nq, plan.nq + plan.nu, state_space_work(plan.step_work).normal
     far_q = far_u = large_q = large_u = 0.0
     for i in range(n):
@@ -104,7 +104,7 @@ def _at_round_off(plan, mem, z):
 
 @jit(f8(Plan, Floats, f8, Floats))
 def _settle(plan, mem, t, z):
-    """Bring the constraints to round-off, the integration formula being solved; returns what is left, 0 if less.
+    """Bring the constraints to round-off with the integration formula solved. Returns the residual, 0 if below.
 
     The increments d are normal to the independent coordinates, which therefore stay.
     """
@@ -164,7 +164,7 @@ def solve_stage(plan, mem, t, hg, z, zdot, rtol, atol, last):
                 break
     if not solved:
         return 0
-    # Rates of independent coordinates follow from the formula itself: stiffness does not amplify what errors are left.
+    # Rates of independent coordinates follow from the formula itself: stiffness does not amplify residual errors.
     for i in range(nq + nu):
         mem[v + i] = (z[i] - mem[known + i]) / hg - zdot[i]
     onto_independent(plan, mem, v, c)

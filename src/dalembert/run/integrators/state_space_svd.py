@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NEWTON_SHARE = 1e-2  # share of the tolerated error that may be left by Newton's iteration
 # rtol, atol: with 100 times as much, energies of half of the catalogue are off by more than 1e-6.
 SVD_TOLERANCES = 1e-8, 1e-10
-SVD_FIXED_TOLERANCE = 1e-10  # what takes the place of the tolerances when the step is fixed
+SVD_FIXED_TOLERANCE = 1e-10  # replaces the tolerances when the step is fixed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class StateSpaceSVD(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It keeps the constraints itself."""
+        """False: it keeps the constraints itself."""
         return False
 
     def run(

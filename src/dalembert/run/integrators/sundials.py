@@ -1,4 +1,4 @@
-"""SUNDIALS' C interface: the functions of IDA and what they need, from the library that scikit-sundae brings.
+"""SUNDIALS' C interface: the functions of IDA and their data, from the library that scikit-sundae brings.
 
 The module of that package for IDA is linked with SUNDIALS, so that its symbols are found through it. Its own classes
 call Python for each residual, which takes five times as long as the step itself; called directly, SUNDIALS evaluates
@@ -24,7 +24,7 @@ ONE_STEP = 2  # SUNDIALS' name for: make one step, and return
 ERROR_TEST_FAILED = -3  # its flag where error tests fail repeatedly
 _int, _long, _double, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
-# What each function returns, and what it takes.
+# Result and argument types of each function.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "SUNContext_Create": (_int, _int, _pointer),
     "SUNContext_ClearErrHandlers": (_int, _pointer),
@@ -73,7 +73,7 @@ class Sundials:
             setattr(self, name, function)
 
     def address(self, name: str) -> int:
-        """Where native code finds a function."""
+        """Address of a function for native code."""
         return int(ctypes.cast(getattr(self, name), _pointer).value or 0)
 
     def __getattr__(self, name: str) -> Any:

@@ -44,7 +44,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
         if not level:
             continue
         free = A[level]
-        if kept:  # what the kept rows leave of the others, in the mass metric
+        if kept:  # the parts of the other rows outside the span of the kept ones, in the mass metric
             mass = np.sqrt(np.maximum(np.abs(np.diag(M)), WEIGHTLESS * np.abs(np.diag(M)).max()))
             basis = row_space(A[kept] / mass)
             rest = free / mass
@@ -73,10 +73,11 @@ def needs_share(system: System, kept: Sequence[int] | None) -> bool:
 
 
 def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np.ndarray:
-    """What each constraint bears of the multipliers of the kept ones, (nc, n), if those of all are the least ones.
+    """Share matrix, (nc, n): maps the multipliers of the n kept constraints to minimum-norm multipliers of all.
 
-    With A = T A_kept the reaction A^T la is that of T^T la, so that la = T (T^T T)^-1 la_kept, all for unit rows. As
-    long as the motion does not depend on how rows share a load, the share found at one state serves at others.
+    With A = T A_kept, the reaction A^T la is that of the kept rows with the multipliers T^T la. Hence
+    la = T (T^T T)^-1 la_kept, all for unit rows. As long as the motion does not depend on how rows share a load, the
+    matrix found at one state serves at others.
     """
     system, rows = engine.system, list(kept)
     M, A = matrices(engine, t, z)
@@ -95,7 +96,7 @@ def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np
 def carried_multipliers(
     engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
 ) -> np.ndarray:
-    """Multipliers of the kept constraints that give the same reaction as the least ones of all."""
+    """Multipliers of the kept constraints with the same reaction as the minimum-norm ones of all."""
     system = engine.system
     la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
     if kept is None:
@@ -143,7 +144,7 @@ def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(weights: np.ndarray) -> np.ndarray:
-    """Weights with those that vanish - no inertia - replaced by the largest."""
+    """Weights in which zeros, from vanishing inertia, are replaced by the largest."""
     largest = weights.max(initial=0.0) or 1.0
     return np.where(weights > np.sqrt(WEIGHTLESS) * largest, weights, largest)
 

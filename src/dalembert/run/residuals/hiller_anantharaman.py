@@ -1,4 +1,4 @@
-"""The index-1 equations of Anantharaman and Hiller (1991): multipliers are the rates of what is integrated."""
+"""The index-1 equations of Anantharaman and Hiller (1991): multipliers are rates of integrated variables."""
 
 from __future__ import annotations
 

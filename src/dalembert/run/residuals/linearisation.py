@@ -1,4 +1,4 @@
-"""What an implicit method needs of F(t, y, y') = 0: F, nonzeros of F_y and F_y', rates of constraints, the power."""
+"""Linearisation of F(t, y, y') = 0 for implicit methods: F, nonzeros of F_y and F_y', constraint rates, the power."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Linearisation:
 
     @property
     def functions(self) -> tuple[ca.Function, ...]:
-        """Residual, Jacobian, rates of constraints, and the power if anything does work."""
+        """Residual, Jacobian, constraint rates, and the power if the system has sources of work."""
         always = self.residual, self.jacobian, self.constraint_rates
         return (*always, self.power) if self.power.nnz_out() else always
 

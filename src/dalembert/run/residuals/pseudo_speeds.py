@@ -91,9 +91,10 @@ class PseudoSpeeds:
 class Partitioned:
     """The equations of `PseudoSpeeds` for one partition, y = (q, q_r, u, work).
 
-    The partition enters the graph as data - permutations of speeds and coordinates - so that another one needs no
-    other machine code. `rows` are the eliminated constraints, `later` those on accelerations, whose multipliers stay
-    in y. So do those of all constraints if reactions are not ideal, and u_r if a velocity constraint is not linear.
+    The partition enters the graph as data - permutations of speeds and coordinates - so that another one needs no other
+    machine code. `rows` are the eliminated constraints, `later` those on accelerations, whose multipliers stay in y.
+    The multipliers of all constraints stay in y if reactions are not ideal. u_r stays if a velocity constraint is not
+    linear.
     """
 
     system: System
@@ -130,7 +131,7 @@ class Partitioned:
         return order + [engine.size] * int(s.works)
 
     def parameters(self, engine: Engine) -> np.ndarray:
-        """Those of the system, the permutations and the weights."""
+        """Kernel parameters: the system's own, then permutations, then weights, then the share matrix."""
         s = self.system
         orders = (
             _selection(self.speeds.dependent + self.speeds.independent(s.nu), s.nu),
@@ -216,7 +217,7 @@ class SplitUnknowns:
         return {name: self.ydot[int(a) : int(b)] for name, a, b in zip(self.symbol, ends[:-1], ends[1:], strict=True)}
 
     def among(self, *names: str) -> np.ndarray:
-        """Which variables have these names, (ny,)."""
+        """Mask of the variables with these names, (ny,)."""
         return np.repeat([name in names for name in self.symbol], [v.shape[0] for v in self.symbol.values()])
 
 

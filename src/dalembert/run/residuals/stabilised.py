@@ -1,4 +1,4 @@
-"""`Stabilised`: what the forms with position and velocity constraints side by side have in common."""
+"""`Stabilised`: base class of the forms with position and velocity constraints side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stabilised(ABC):
-    """The only choice made: `kept`, the constraints that act (None: all); those that repeat others are left out."""
+    """The only choice: `kept`, the constraints that act (None: all). Redundant ones are left out."""
 
     kept: tuple[int, ...] | None = field(default=None, repr=False)
     borne: tuple[float, ...] = field(default=(), repr=False, compare=False)  # see `share_of`, by columns
@@ -37,7 +37,7 @@ class Stabilised(ABC):
 
     @property
     def fixed(self) -> bool:
-        """Nothing is chosen that could go bad."""
+        """False: the form makes no choice that must last for the whole run."""
         return False
 
     @property
@@ -53,7 +53,7 @@ class Stabilised(ABC):
         return replace(self, kept=kept, borne=tuple(share_of(engine, t, z, kept).ravel(order="F").tolist()))
 
     def share(self, system: System) -> ca.SX:
-        """What each constraint bears of the multipliers of those kept, as symbols; empty if friction does not ask."""
+        """The share matrix of `share_of` as symbols, (nc, n); (0, 0) if friction does not need it."""
         kept = self.kept
         return (
             ca.SX.sym("share", system.nc, len(kept)) if kept is not None and needs_share(system, kept) else ca.SX(0, 0)
@@ -64,7 +64,7 @@ class Stabilised(ABC):
         return list(range(engine.nz))
 
     def parameters(self, engine: Engine) -> np.ndarray:
-        """Those of the system, and what constraints bear."""
+        """Kernel parameters: the system's own, then the share matrix by columns."""
         return np.concatenate([engine.parameters, self.borne])
 
     @abstractmethod

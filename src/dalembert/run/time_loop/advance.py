@@ -51,7 +51,7 @@ def _store(clock, t, z, ts, zs):
 
 @jit(f8(Plan, Floats, Clock))
 def _limit(plan, mem, clock):
-    """Where the next step must end at the latest."""
+    """Latest time at which the next step must end."""
     limit = min(clock.t_end, clock.stop - clock.gap, clock.near)
     return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
 
@@ -110,7 +110,7 @@ def _accept(plan, mem, clock):
     cut = h < planned  # to end where it must
     if clock.adaptive and h < _limit(plan, mem, clock) - t:
         h = _representable(t, h)
-    # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
+    # Gains that follow the step use the planned step: for a step cut short, to end at a stop, they would be huge.
     paced = max(h, min(planned, clock.h_max))
     shrunk = False
     while True:
@@ -152,9 +152,9 @@ def _accept(plan, mem, clock):
 
 @jit(i8(Plan, Floats, Clock))
 def _stride(plan, mem, clock):
-    """As `_accept`, by a method that tests errors and chooses lengths itself. It goes on from its own states.
+    """Like `_accept`, for a method that tests errors and chooses lengths itself. It continues from its own states.
 
-    What drift control corrects are the states that others see.
+    Drift control corrects only the states that are passed on.
     """
     n, t, limit = clock.nz, clock.t, _limit(plan, mem, clock)
     z, znew, stages = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.stages, clock.n_stages)
@@ -195,7 +195,7 @@ def _pass(plan, mem, clock, z, zdot, before):
 
 @jit(i8(Plan, Floats, Clock, f8, f8))
 def conclude(plan, mem, clock, h, t_new):
-    """Look for events in a step of length h that goes on, store what is asked for of it, and move to its end.
+    """Locate events in an accepted step of length h, store its samples, and move to its end.
 
     A step that ends just before an instant at which an expression of time bends or jumps goes on just after it.
     Returns EVENT if an event ends the run in it, MORE if the buffer is full and has to be emptied before this is called

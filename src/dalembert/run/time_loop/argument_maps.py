@@ -1,4 +1,4 @@
-"""Steps are kept to the cells of functions that hide features, in native code.
+"""Limits steps to the cells of functions that hide features, in native code.
 
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, and ends at
 jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is known before the step,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
-MOMENT = 1e-11  # of a step: what lies so near one of its ends is met there
+MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the end
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
@@ -38,13 +38,13 @@ ROUND_OFF = 2.0**-49
 
 
 class Maps(Record):
-    """What is known of the cells of functions during a run."""
+    """Record of the cells of functions during a run, shared with native code."""
 
     _fields_ = (
         # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
         # it reads; how many arguments it gives.
         *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: what the kernel reads; arguments and their rates at the start, at the end of and in a step.
+        # Blocks of floats: input of the kernel; arguments and their rates at the start, at the end of and in a step.
         *ints("input begins ends middles"),
         # Blocks of floats, one entry per function: period and size of its argument, its range over the step at hand,
         # and how far its cubic may be off.
@@ -96,7 +96,7 @@ class ArgumentMaps:
         ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
 
     def extend(self) -> None:
-        """Have cells where the step at hand has carried arguments to."""
+        """Extend the maps to the arguments reached by the step at hand."""
         mem, record = self.engine.mem, self.record
         for k in range(record.timed, record.n):
             made, edges = self.known.maps[k], self.edges[k]
@@ -108,7 +108,7 @@ class ArgumentMaps:
 
 @jit(i8(Floats, f8, i8))
 def _cell(edges, s, guess):
-    """The cell that s lies in, looked for from a guess on."""
+    """The cell that contains s, searched from a guess."""
     low, high = 0, edges.size - 2
     guess = min(max(guess, low), high)
     if edges[guess] <= s < edges[guess + 1]:
@@ -124,7 +124,7 @@ def _cell(edges, s, guess):
 
 @jit(f8(Floats, f8, f8, f8, f8, i8))
 def _farthest(edges, period, s, goal, reach, first):
-    """How far, up to `goal`, a step may carry an argument upwards from s, which lies in the cell `first`."""
+    """Largest value, up to `goal`, to which a step may raise an argument from s, which lies in the cell `first`."""
     base, cell = 0.0, first
     if period > 0.0:
         base = period * math.floor(s / period)
@@ -179,7 +179,7 @@ def _find_cell(plan, mem, w, k, s):
 
 @jit(f8(Plan, Floats, Maps, i8, f8, f8))
 def _allowed(plan, mem, w, k, s, goal):
-    """As `_farthest`, of function k."""
+    """Like `_farthest`, for function k."""
     ints = ints_at(plan.ints, plan.n_ints)
     edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), _find_cell(plan, mem, w, k, s)
     return _farthest(edges, mem[w.periods + k], s, goal, w.reach, cell)
@@ -187,7 +187,7 @@ def _allowed(plan, mem, w, k, s, goal):
 
 @jit(f8(Plan, Floats, f8, f8))
 def time_limit(plan, mem, t, t_end):
-    """Where a step from t must end at the latest, at most t_end, because of functions of the time."""
+    """Latest end of a step from t, at most t_end, set by functions of the time."""
     w = mapped(plan.maps)
     if w.limited != t:
         w.limited, w.limit = t, t_end
@@ -362,7 +362,7 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
 
 @jit(i8(Plan))
 def forget(plan):
-    """Begin at another state: nothing is known of it."""
+    """Begin at another state: discards all data on its arguments."""
     w = mapped(plan.maps)
     w.t = w.limited = math.nan
     return 0
@@ -370,7 +370,7 @@ def forget(plan):
 
 @jit(i8(Plan, Floats, f8))
 def go_on(plan, mem, t):
-    """Take what was found at the end of a step, t, for the start of the next."""
+    """Use the values at the end of a step, t, for the start of the next."""
     w = mapped(plan.maps)
     move(mem, w.begins, mem, w.ends, 2 * w.n_arguments)
     w.t = t

@@ -14,7 +14,7 @@ from dalembert.run.time_loop.step_budget import FIRST_LOOK
 
 
 class Clock(Record):
-    """How far an integration is and how it goes on: times, step lengths, tolerances, counts."""
+    """State of an integration: times, step lengths, tolerances, counts."""
 
     _fields_ = (
         # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, logarithm of
@@ -64,7 +64,7 @@ def new_clock(t0: float, t1: float, method: Method) -> Clock:
 
 
 def set_stops(clock: Clock, stops: np.ndarray) -> None:
-    """Let steps end on instants (n,), in order and within the interval; they must stay where they are."""
+    """Make steps end on instants (n,), given in order and within the interval. The array must stay alive."""
     clock.stops, clock.n_stops = address_of(stops), stops.size
     clock.next_stop = int(stops.size > 0 and stops[0] <= clock.t + clock.gap)
     if clock.next_stop:
@@ -74,7 +74,7 @@ def set_stops(clock: Clock, stops: np.ndarray) -> None:
 
 
 def _allowed(method: Method) -> int:
-    """Steps until the run is looked at: those given, else a first few if steps can collapse."""
+    """Steps until the run is reviewed: those given, else a small number if steps can collapse."""
     if method.max_steps is not None:
         return method.max_steps
     return FIRST_LOOK if method.adaptive else UNBOUNDED
@@ -82,7 +82,7 @@ def _allowed(method: Method) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _clock(method: Method) -> Clock:
-    """What the clock says of a method, whatever the interval."""
+    """Clock with the settings of a method, to be copied for an interval."""
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
         allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf, near=math.inf,

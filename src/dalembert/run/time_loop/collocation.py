@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 SWEPT_STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
-AGAIN = 6  # stages that are swept twice, unless what comes next may do
+AGAIN = 6  # stages that are swept twice, unless the next number of stages may do
 FEWEST_STAGES = 8  # stages of an arc that is taken
 SWEEPS = 40  # over all stages, at most
-INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
+INSIDE = 0.02  # gain of the last two stages between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain: on the mean what
 # the last two did, as one that gains much is often followed by one that gains little. The gain is taken times CAUTION,
 # as BEST_GAIN at the most, and not below BELIEVED: round-off, amplified near a singular position, does not fall with
 # it.
 CAUTION, BEST_GAIN, BELIEVED = 3.0, 0.01, 1e-8
-CONSTRAINT_ACCURACY = 1e-6  # of the last change: to what stages are brought onto the constraints
+CONSTRAINT_ACCURACY = 1e-6  # of the last change: accuracy to which stages are brought onto the constraints
 ACCELERATION_ACCURACY = 1e-5  # of the last change: to what accelerations are refined where the solve is sparse
 MIDDLE_GAP = 0.14  # of half the arc: no stage is nearer to its middle
 LAST_CHANGE = 0.1  # of the error sought: sweeps that change less are the last
@@ -183,9 +183,9 @@ def _subtract(one, other, to):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _displace(plan, mem, t, length, weights, place, Z, W):
-    """What new speeds mean for the positions at a stage into plan.shift: C times the integral of W - Z up to it.
+    """Displacement of a stage by new speeds, written to plan.shift: C times the integral of W - Z up to the stage.
 
-    C is that of the stage, at `place`: what it is at the others makes no difference to where sweeps lead.
+    C is evaluated at this stage, at `place`. Its values at the other stages do not change the limit of the sweeps.
     """
     n, nq, xu, nu = place.size, plan.nq, plan.xu, plan.nu
     clear_row(mem, xu, nu)
@@ -200,7 +200,7 @@ def _displace(plan, mem, t, length, weights, place, Z, W):
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def _change_rates(plan, mem, t, stage, reached):
-    """C (u - u_stage) at a stage into plan.shift: what the speeds u of `reached` add to the rates q' of the stage."""
+    """Change of the rates q' of a stage by the speeds u of `reached`, C (u - u_stage), written to plan.shift."""
     nq = plan.nq
     mem[plan.x] = t
     move(mem, plan.xq, stage, 0, nq)
@@ -233,7 +233,7 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, change):
         move(Z, row + nq, W, row + nq, n - nq)
         call_correct(plan.correct, (plan, mem, at, place))
         rates(plan, mem, at, place, fresh)
-        _subtract(fresh, F[row:], F[row : row + n])  # what the rates of the stage change by
+        _subtract(fresh, F[row:], F[row : row + n])  # change of the rates of the stage
         for j in range(s):
             _add(W[j * n :], length * integrals[j * s + k], F[row : row + n])
         move(Z, row, place, 0, nq)
@@ -306,7 +306,7 @@ def _largest_change(places, rows, change, sizes, spare):
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, i8, i8, f8))
 def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap):
-    """How much an arc with `count` coefficients `found` changes by a sweep over so many stages, infinite if it is lost.
+    """Change of an arc with `count` coefficients `found` by a sweep over `stages` stages; infinite if it is lost.
 
     The new coefficients are left in Z, the changes in F; `gap` is what the sweep before changed.
     """
@@ -363,7 +363,7 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
         )
         move(found, 0, new, 0, MOST_STAGES * n)
         falls = gap < STALLED * last
-        left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
+        left = gap * gap / last if falls and gap > BELIEVED else gap  # expected change of the next sweep
         if left < LAST_CHANGE * enough or not falls:
             break
     fewer = _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST_STAGES, MOST_STAGES - 2, gap)
@@ -373,7 +373,7 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
 
 @jit(prepare_type)
 def nothing_to_prepare(_plan, _mem, _t, _h, _z, _stages, _znew, _zdot):
-    """The coefficients are there."""
+    """Do nothing: the coefficients are ready."""
     return 0
 
 

@@ -24,7 +24,7 @@ from dalembert.native.intrinsics import LANES, Intrinsic
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things lie for a method of `stages` stages, with `further` ones for dense output and a `workspace`."""
+    """Columns of `stages` for a method of `stages` stages, with `further` ones for dense output, and a `workspace`."""
 
     stages: int
     further: int = 0
@@ -52,7 +52,7 @@ def padded(nz: int) -> int:
 
 
 def allocate(nz: int, columns: int) -> np.ndarray:
-    """The room of a march by a method of so many columns, zeroed: `divided` says what is in it."""
+    """Workspace of a march by a method with so many columns, zeroed; see `divided` for its parts."""
     return np.zeros((3 + columns) * padded(nz))
 
 

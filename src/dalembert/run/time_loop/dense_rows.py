@@ -1,4 +1,4 @@
-"""How independent the rows of constraints are at a state, by singular value decompositions of dense matrices."""
+"""Independence of constraint rows at a state, by singular value decompositions of dense matrices."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DenseRows:
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
+        """Part (nc,) of each constraint in the combinations that vanish here but not everywhere."""
         left, values, _, _ = decompose(self._scaled(np.array(t), z), KEPT)
         vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
         parts = np.zeros(self._engine.system.nc)
@@ -61,7 +61,7 @@ class DenseRows:
         return parts
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        """Residual of position rows, in the units of `values`, after z is moved onto the rows that stay independent."""
         engine, s, size = self._engine, self._engine.system, self._engine.system.nq
         n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
         moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)

@@ -1,4 +1,4 @@
-"""Where along a path constraints become dependent: a sharp minimum of the smallest singular value of their rows."""
+"""Dependences along a path: sharp minima of the smallest singular value of the constraint rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BETWEEN, AS_PROMISED = 0.5, 0.25
 DIP_SAMPLES, DIP_DEPTH = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 STEPPED_OVER = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
-LAST_SHIFT = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
+LAST_SHIFT = 0.01  # times the root of the resolution: a shorter move, whose square counts, is the last
 NAMED_PART = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
@@ -58,7 +58,7 @@ class Dependence:
 
 
 class Rows(Protocol):
-    """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
+    """Interface to the constraint rows at a state z = (q, u) at time t."""
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
@@ -68,16 +68,16 @@ class Rows(Protocol):
         ...
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere.
+        """Part of each constraint, (nc,), in the combinations that vanish here but not everywhere.
 
-        `rank` is how many of the singular values are not zero everywhere.
+        `rank` is the number of singular values that are not zero everywhere.
         """
         ...
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent.
+        """Residual of position rows, in the units of `values`, after z is moved onto the rows that stay independent.
 
-        A move shorter than `close` in the mass metric is the last.
+        The iteration ends with a move shorter than `close` in the mass metric.
         """
         ...
 
@@ -94,7 +94,7 @@ def rows_of(engine: Engine, spare: Engine | None = None) -> Rows:
 
 
 def rank_of(values: np.ndarray) -> int:
-    """How many singular values (nt, n) count, where most of them do."""
+    """Number of singular values (nt, n) that are not negligible: the largest over the samples."""
     return int((values > INDEPENDENT).sum(axis=1).max())
 
 
@@ -138,7 +138,7 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float, most: int | N
 
 
 def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
-    """Where the smooth function whose absolute value is f crosses zero; `times` and `values` are those of `_signed`.
+    """Zero of the smooth function whose absolute value is f; `times` and `values` are those of `_signed`.
 
     Two more values, one on each side of the zero they promise, tell it to many digits. None if f does not fall to them
     as they promise: how low it gets has to be looked for.
@@ -158,7 +158,7 @@ def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
 
 
 def _least(f: Function, times: tuple[float, float, float], guess: float) -> tuple[float, float]:
-    """Where f is least between the outer ones of three times, and the value; about at `guess`.
+    """Minimum of f between the outer ones of three times, near `guess`: its time and value.
 
     Next to a zero f is the absolute value of a smooth function: over a narrow range its square is a quartic to many
     digits.
@@ -198,7 +198,7 @@ def _signed(times: list[float], values: list[float], k: int) -> tuple[list[float
 
 
 def _crossing(times: list[float], values: Sequence[float]) -> float:
-    """Where a function crosses zero that falls all the way, minus infinity if that is before the first value.
+    """Zero of a function that falls throughout; minus infinity if it lies before the first value.
 
     The polynomial that gives time by value is evaluated at zero (Neville).
     """
@@ -223,7 +223,7 @@ def _bottom(quartic: np.ndarray, at: float) -> float:
 
 
 def dependent_rows(rows: Rows, t: float, path: Path, rank: int) -> tuple[int, ...]:
-    """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
+    """The rows with a part in combinations that vanish here, but not wherever the rank is full."""
     parts = rows.parts(t, path(np.array([t]))[0], rank)
     return tuple(np.flatnonzero(parts > NAMED_PART * parts.max()).tolist())
 

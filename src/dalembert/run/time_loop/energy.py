@@ -1,8 +1,8 @@
-"""The energy balance followed along a run, whatever samples are asked for.
+"""Energy balance along a run, independent of its samples.
 
 A motion that is sampled at its end alone has nothing to compare its energy with, and few samples do not show how much
 energy is turned over. So every run compares the energy with that at its start, and keeps what it turned over: at its
-first steps, later at one among more and more, and at its end. What is missing in the balance stays missing.
+first steps, later at one among more and more, and at its end. An error of the balance persists.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _floats_of = struct.Struct(f"{len(Weighed._fields_)}d").unpack  # in a third of 
 
 
 def energies_of(w: Weighed) -> Energies:
-    """What a march has left in its record."""
+    """Energies that a march has recorded."""
     begin, start, off, off_t, T0, T1, V0, V1, W0, W1 = _floats_of(w)
     return Energies(begin, start, off, off_t, (T0, T1), (V0, V1), (W0, W1))
 
@@ -75,7 +75,7 @@ def weigh(plan, mem, where, t, z):
 
 @jit(f8(Plan, Floats, f8, f8, Floats))
 def potential_jump(plan, mem, t, later, z):
-    """How much more potential energy the state z has at a later time than at t, if it jumps between; 0 if none can.
+    """Jump of the potential energy of the state z from t to a later time; 0 if it cannot jump.
 
     A kinetic energy that jumps asks for an impulse that the equations do not hold, and is not balanced by work.
     """
@@ -91,7 +91,7 @@ def potential_jump(plan, mem, t, later, z):
 
 @jit(f8(Plan, Floats, Weighed, f8))
 def energy_size(plan, mem, w, end):
-    """`Energies.size_beside` in native code: what imbalances up to the time `end` are relative to."""
+    """`Energies.size_beside` in native code: the reference for energy imbalances up to the time `end`."""
     turned = w.most_kinetic - w.least_kinetic + w.most_potential - w.least_potential + w.most_work - w.least_work
     kinetic, level = max(abs(w.least_kinetic), abs(w.most_kinetic)), max(abs(w.least_potential), abs(w.most_potential))
     least = REST * mem[plan.sizes + plan.nq + plan.nu]

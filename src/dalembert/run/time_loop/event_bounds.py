@@ -83,7 +83,7 @@ def read_columns(plan, mem, target):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _see_thirds(plan, mem, t, h, z, stages, znew, zdot):
-    """Put what follows from the equations, as cubics through values at thirds of the step, into STEP."""
+    """Write columns that follow from the equations to STEP, as cubics through values at thirds of the step."""
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     nz, start = plan.nz, w.place
@@ -180,9 +180,9 @@ def _cut_out(plan, mem, n, left, length):
 
 @jit(i8(Plan, Floats, i8))
 def is_plain(plan, mem, k):
-    """Whether values of function k at both ends of the piece tell of its zeros there.
+    """True if the values of function k at both ends of the piece decide on its zeros there.
 
-    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
+    The function then does not reach zero, or is monotonic without poles and jumps, or is within its slack of zero.
     """
     w = watched(plan.watch)
     low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
@@ -193,7 +193,7 @@ def is_plain(plan, mem, k):
 
 @jit(f8(Plan, Floats, i8, f8, f8))
 def _enter(plan, mem, j, low, high):
-    """Put bounds of column j, less its value at the start of the step, into BOX, widened by what they may be off."""
+    """Write bounds of column j, less its value at the start of the step, to BOX, widened by their possible error."""
     w = watched(plan.watch)
     begin, off = mem[w.begins + j], OFF * mem[w.off + j]
     off += ROUNDED * max(abs(begin + low), abs(begin + high))
@@ -203,9 +203,9 @@ def _enter(plan, mem, j, low, high):
 
 @jit(i8(Plan, Floats, i8, f8))
 def _refine(plan, mem, n, length):
-    """Narrow the bounds of the functions to their values at the begin of the piece and what their rates add at most.
+    """Tighten the bounds of the functions to the value at the begin of the piece plus the largest change by the rate.
 
-    These are second-order forms: what columns have in common, as in the difference of two, does not widen them.
+    The new bounds are second-order forms: common parts of columns, as in a difference of two, do not widen them.
     """
     w = watched(plan.watch)
     move(mem, w.copy, mem, w.bounds, 4 * w.n)

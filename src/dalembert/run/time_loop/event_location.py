@@ -52,7 +52,7 @@ COARSE_PIECES = 8  # of a step seen as a cubic, and of one with a function that 
 
 @jit(f8(f8, f8))
 def _resolution(h, t_new):
-    """The part of a step of length h to `t_new` by which times can be told apart."""
+    """Resolution of time in a step of length h to `t_new`, as a part of the step."""
     return 2.0 * EPSILON * max(1.0, abs(t_new) / h)
 
 
@@ -148,9 +148,9 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
 
 @jit(i8(Plan, Floats, f8, f8))
 def _sort_out(plan, mem, length, least):
-    """What is known of the piece of BOUNDS: 2 if no function has a zero in it, 1 if values at its ends tell, else 0.
+    """Classify the piece of BOUNDS: 2 if no function has a zero in it, 1 if the values at its ends decide, else 0.
 
-    OPEN is set for functions of which they do not tell. One that is in doubt already is not looked at closely.
+    OPEN is set for functions for which they do not decide. A function that is in doubt already is not refined further.
     """
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
@@ -198,7 +198,7 @@ def _look(plan, mem, s, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats))
 def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
-    """Where in the piece (left, right) function k is zero (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
+    """Zero of function k in the piece (left, right) (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
     w = watched(plan.watch)
     b, a, c = left, right, left
     fb, fa = mem[w.left + k], mem[w.right + k]
@@ -298,7 +298,7 @@ def _search(plan, mem, left, right, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats))
 def _scan(plan, mem, t, h, t_new, z, stages, znew):
-    """Record what occurs in a step whose dense output is in STEP, piece by piece; as `watch` returns."""
+    """Record occurrences in a step whose dense output is in STEP, piece by piece. Returns as `watch`."""
     w = watched(plan.watch)
     least = _resolution(h, t_new)
     left, length, seen, pieces = 0.0, 1.0, 0.0, 0  # LEFT holds values at `seen`
@@ -329,7 +329,7 @@ def _scan(plan, mem, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
 def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
-    """Record what occurs in the accepted step from t by h to `t_new`; rates at its end were evaluated last.
+    """Record occurrences in the accepted step from t by h to `t_new`; the rates at its end were evaluated last.
 
     Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
     """

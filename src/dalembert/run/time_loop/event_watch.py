@@ -1,4 +1,4 @@
-"""The event functions a run looks out for, in native code: where their values lie, and what has occurred.
+"""Event functions watched during a run, in native code: the layout of their values, and the occurrences.
 
 `event_location` finds their zeros within accepted steps.
 """
@@ -28,7 +28,7 @@ CUBIC = 4  # coefficients of the cubic through both ends of a step, by which it 
 
 
 class Watched(Record):
-    """Event functions that a run looks out for, and what has occurred."""
+    """Event functions watched during a run, and their occurrences."""
 
     _fields_ = (
         # Number of functions and their kernel; occurrences kept, and how many before they are handed over; whether one
@@ -82,7 +82,7 @@ class Watch:
 
     @contextmanager
     def over(self, engine: Engine) -> Iterator[None]:
-        """Let an engine that has not run yet watch these functions for as long as the context lasts."""
+        """Context in which an engine that has not run yet watches these functions."""
         self._lay_out(engine)
         try:
             yield
@@ -111,7 +111,7 @@ class Watch:
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
-    """Those kept since `kept` was last set to zero, in order: function, time, state (nz,)."""
+    """Occurrences recorded since `kept` was last set to zero, in order: function, time, state (nz,)."""
     if not engine.plan.watch:
         return []
     w, nz = engine.work.parts["watch"], engine.nz
@@ -121,7 +121,7 @@ def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
 
 
 def signs(engine: Engine) -> list[float]:
-    """The signs of the functions where a run has come to; 0 for one that has none yet."""
+    """Signs of the functions at the current time of a run; 0 for a function that has none yet."""
     w = engine.work.parts["watch"]
     return engine.mem[w.signs :][: w.n].tolist()
 

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 SAMPLES_PER_BUFFER, NUMBERS_PER_BUFFER = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
 STEPS_PER_SLICE = 10_000_000  # per slice, however fast they are
-REFINED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
+REFINED_TO = 1e-2  # of the tolerance: accuracy to which accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
 @dataclass
 class Samples:
-    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost.
+    """Result of a run: times (nt,), states z = (q, u, work) (nt, nz), the status at its end, and its cost.
 
     `events` are the occurrences of event functions in their order: which, when, and the state (nz,) there.
     """
@@ -191,32 +191,32 @@ class March:
 
     @property
     def zdot(self) -> np.ndarray:
-        """The rates there, (nz,)."""
+        """The rates at the end of the step at hand, (nz,)."""
         return divided(self.room, self.engine.nz)[2]
 
     @property
     def stages(self) -> np.ndarray:
-        """What the method works in, flat: see `columns`."""
+        """Workspace of the method, flat: see `columns`."""
         return divided(self.room, self.engine.nz)[3]
 
     @property
     def t(self) -> float:
-        """Where it is."""
+        """The current time."""
         return self.clock.t
 
     @property
     def t_start(self) -> float:
-        """Where it began."""
+        """The time of the start."""
         return self.begin
 
     @property
     def t_end(self) -> float:
-        """Where it should end."""
+        """The time at which it should end."""
         return self.clock.t_end
 
     @property
     def limit(self) -> float:
-        """Where the next step must end at the latest: the end, or an instant at which an expression of time bends."""
+        """Latest end of the next step: the end of the run, or an instant at which an expression of time bends."""
         return min(self.t_end, self.clock.stop - self.clock.gap)
 
     @property
@@ -236,7 +236,7 @@ class March:
 
     @property
     def passages(self) -> Passages:
-        """What it does about singular positions; made at the first step that is suspect."""
+        """Treatment of singular positions; made at the first suspect step."""
         if self._passages is None:
             from dalembert.run.time_loop.passage import Passages  # few runs need it
 
@@ -252,7 +252,7 @@ class March:
         )  # fmt: skip
 
     def look(self, budget: StepBudget | None) -> int:
-        """MORE if the run gets on, and then more steps are allowed; COLLAPSED if its steps have become too short."""
+        """MORE if the run makes progress, with more steps allowed; COLLAPSED if its steps have become too short."""
         if budget is not None and budget.is_spent(self.t, self.accepted - self.looked):
             return Status.COLLAPSED
         self.looked = self.accepted

@@ -1,4 +1,4 @@
-"""What the time loop needs to know about a method."""
+"""`Method`: the interface of an integration method to the time loop."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class Method:
 
     @cached_property
     def addresses(self) -> tuple[int, ...]:
-        """Where native code finds `step`, `stride`, `prepare`, `interpolate` and `estimate` (0: there is none)."""
+        """Addresses of `step`, `stride`, `prepare`, `interpolate`, `estimate` for native code; 0 if there is none."""
         estimate = self.estimate if self.adaptive else None
         parts = (self.step, self.stride, self.prepare, self.interpolate, estimate)
         return tuple(part.address if part else 0 for part in parts)
 
     @property
     def follows(self) -> bool:
-        """Whether errors of its steps count beside how far each quantity has come."""
+        """True if errors of its steps are relative to the distance that each quantity has covered."""
         return self.explicit and self.adaptive and not self.absolute
 
     @cached_property
     def stepping(self) -> tuple[str, int, float | None, float, Sequence[float]]:
-        """How it steps, as drift controls are told (`run.drift.start`): from the name of the integrator on."""
+        """Fields of `run.drift.start.Start` on the stepping, from the name of the integrator on."""
         step = None if self.adaptive else self.first_step
         return self.name, self.order, step, max(self.rtol, self.atol), self.stability

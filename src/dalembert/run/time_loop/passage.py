@@ -65,13 +65,13 @@ SAME_POSITION = 0.3  # of the reach: positions nearer than this to each other ar
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
-ZERO_SIZE = 0.01  # of the size of a variable: what counts as its value where that is zero
-STAGE_ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
+ZERO_SIZE = 0.01  # of the size of a variable: the value to use where the variable is zero
+STAGE_ROUND_OFF = 1e-14  # largest constraint error of stages, relative to their size
 CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
 class Refused(NamedTuple):
-    """A position that was not passed: when, how near another one counts as the same, and why."""
+    """A position that was not passed: its time, the distance within which positions are the same, and the reason."""
 
     t: float
     reach: float
@@ -80,13 +80,13 @@ class Refused(NamedTuple):
 
 
 class Passages:
-    """What one march does about singular positions."""
+    """Treatment of singular positions in one march."""
 
     def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
-        self.rank, self.most = 0, 1  # of the constraints, at states on them, and what it could be
+        self.rank, self.most = 0, 1  # of the constraints, at states on them, and its largest possible value
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.unpassed: list[Refused] = []  # that are there: on an arc that is not accurate, or by a lost solve
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
@@ -169,7 +169,7 @@ class Passages:
         return self._go_on()
 
     def settle(self) -> None:
-        """Note positions that no arc passed if the run has gone over them, by whatever steps, and nothing was said."""
+        """Note the positions that the run has crossed without an arc and that are not noted yet."""
         for t, reach, obstacle, found in self.unpassed:
             if t <= self.run.t and not any(abs(passage.t - t) < reach for passage in self.engine.passages):
                 self._note(found, obstacle)
@@ -185,7 +185,7 @@ class Passages:
             self.engine.passages.append(Passage(found.t, names, error, obstacle))
 
     def _go_on(self) -> int:
-        """Let the step at hand be concluded as it is."""
+        """Conclude the step at hand as it is."""
         followed = self.run.conditioning
         followed.judged = 1
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
@@ -198,7 +198,7 @@ class Passages:
         return MORE
 
     def _note_loss(self) -> None:
-        """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
+        """Note a position so near that its rows are negligible beside the shift of the solve."""
         run = self.run
         before, now = self.values((run.begin, run.first), (run.t, run.z))
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
@@ -206,16 +206,16 @@ class Passages:
             self._note(self.dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
 
     def _come_closer(self, ahead: Dependence, room: float) -> int:
-        """Make the step at hand again; if another position is in `room`, so that the next arc ends halfway to it."""
+        """Repeat the step at hand, up to half the distance. If another position is in `room`, the arc ends halfway."""
         run, near = self.run, 0.5 * min(ahead.t - self.run.t, room)
         self.heading = -np.inf if room == np.inf else ahead.t - near
         run.clock.h = ahead.t - near - run.t
         return MORE
 
     def _approach(self, ahead: Dependence, reach: float) -> int:
-        """Let the step at hand be concluded, and pass the position from its end.
+        """Conclude the step at hand, and pass the position from its end.
 
-        Where that does not succeed, the next step is looked at whatever its conditioning.
+        If that does not succeed, the next step is examined whatever its conditioning.
         """
         run, clock, accepted = self.run, self.run.clock, self.run.clock.accepted
         self._go_on()
@@ -226,7 +226,7 @@ class Passages:
         if near and clock.accepted > accepted and not self._obstacle(ahead):
             arc, error, crossed, _ = self._attempt(ahead, reach)
             if arc is not None:
-                clock.h = min(clock.h, 0.5 * arc.length)  # what was planned would have led over the position
+                clock.h = min(clock.h, 0.5 * arc.length)  # the planned step would have crossed the position
                 return self._pass(arc, error, crossed)
         self._floor, run.conditioning.floor = run.conditioning.floor, np.inf
         return status
@@ -263,12 +263,12 @@ class Passages:
         return False
 
     def dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence:
-        """That of the rows at one state."""
+        """Dependence of the rows at one state. `rank` is the number of independent rows elsewhere."""
         state = z[None, :].copy()
         return Dependence(t, partial(dependent_rows, self.rows, t, lambda _: state, rank))
 
     def _is_close(self) -> bool:
-        """Whether little is left of the independence that the constraints had at the start."""
+        """True if the constraints are far less independent than at the start."""
         now, first = self.values((self.run.t, self.run.z), (self.run.begin, self.run.first))
         rank = rank_of(np.maximum(now, first)[None])
         return bool(now[rank - 1] < NEARLY_DEPENDENT * first[rank - 1])
@@ -300,7 +300,7 @@ class Passages:
 
     @cached_property
     def still(self) -> Engine:
-        """The engine that evaluates stages, whatever formulation and drift control the run has."""
+        """Engine that evaluates stages, independent of the formulation and drift control of the run."""
         sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
         reached = max(STAGE_ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
         reached = 2.0 ** math.ceil(math.log2(reached))  # engines are told apart by it
@@ -310,15 +310,16 @@ class Passages:
 
     @property
     def _is_heading(self) -> bool:
-        """Whether the step at hand is one that was made to come closer."""
+        """True if the step at hand was shortened to come closer to a position."""
         t, taken = self.run.t, self.run.clock.taken
         return bool(t < self.heading and t + taken <= self.heading + BACKWARDS * taken)
 
     def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, list[Dependence], float]:
-        """The arc over a singular position, None if its relative error is too large, that error, and what it goes over.
+        """Arc over a singular position (None if its error is too large), relative error, positions crossed, distance.
 
-        Another position in the arc spoils it if a stage comes close to that, and then the error shows it. Besides, how
-        far the next position is from the first, infinite if there is none in the arc.
+        The distance is that of the next position from the first, infinite if there is none in the arc.
+
+        Another position in the arc spoils it if a stage comes close to that position. The error then shows it.
         """
         t, z = self.run.t, self.still.corrected(self.run.t, self.run.z)[0]
         arc, error = self.arc(t, z, 2.0 * (found.t - t))
@@ -346,7 +347,7 @@ class Passages:
 
     @property
     def _short(self) -> float:
-        """How many steps a position may be ahead of the arc over it."""
+        """Largest distance, in steps, of a position from the arc over it."""
         order = self.run.method.order if self.run.clock.adaptive and self.run.method.stride is None else 0
         return (
             float(APPROACH_STEPS * max(1.0, (APPROACH_TOLERANCE / self.tolerance) ** (1.0 / order)))
@@ -362,7 +363,7 @@ class Passages:
         return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
 
     def sizes(self, z: np.ndarray) -> np.ndarray:
-        """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
+        """Size of each variable in a state, (nz,): its absolute value, at least a part of its size in the run."""
         return ZERO_SIZE * self._least_sizes(len(z)) + np.abs(z)
 
     def _least_sizes(self, count: int) -> np.ndarray:
@@ -371,7 +372,7 @@ class Passages:
         return np.ones(count) if scales is None else scales.values[:count]
 
     def _move_along(self, arc: Arc) -> int:
-        """Let the arc be the step at hand: look for events in it, store samples, and be at its end."""
+        """Take the arc as the step at hand: locate events in it, store samples, and move to its end."""
         run, engine, clock = self.run, self.engine, self.run.clock
         plan, end = engine.plan, arc.t + arc.length
         if end > run.limit:

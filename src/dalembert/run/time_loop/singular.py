@@ -1,4 +1,4 @@
-"""How well the constraints are conditioned, followed over every accepted step: where rows may become dependent.
+"""Conditioning of the constraints over every accepted step: it shows where rows may become dependent.
 
 An evaluation leaves the quality of its solve, 0 where rows are dependent, in mem. Towards a singular position it falls
 like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero
@@ -169,7 +169,7 @@ def judge_state(plan, mem):
 
 @jit(i8(i8, f8, f8, f8, f8))
 def follow(where, quality, shortest, h, t_new):
-    """Remember the quality at the end of a step that goes on."""
+    """Record the quality at the end of an accepted step."""
     c = conditioning(where)
     c.shortest_before, c.shortest = c.shortest, shortest
     c.before, c.now, c.length, c.judged = c.now, quality, h, 0

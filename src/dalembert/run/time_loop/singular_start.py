@@ -1,7 +1,7 @@
-"""Starts at positions where constraints are dependent: recognised a little further on, and left by half an arc.
+"""Starts at positions with dependent constraints: recognised a little further on, and left by half an arc.
 
-Accelerations at such a position are round-off, and so is the step that a method makes with them. What is known is the
-state and, a part of the time of the motion further on, how many rows are independent. A collocation arc with the
+Accelerations at such a position are round-off, and so is the step that a method makes with them. Only the state is
+known there and, a part of the time of the motion further on, the number of independent rows. A collocation arc with the
 singular time in its middle has no stage close to it. It begins before the run does, where shooting finds its start.
 """
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dalembert.run.time_loop.underway import Underway
 
 START_OFFSET, ARC = 1e-2, 0.1  # of the time of the motion: how far to look beside a start, and the first arc from there
-SHOTS = 20  # for the begin of an arc; each misses by about ARC times what the one before did
+SHOTS = 20  # for the begin of an arc; each reduces the miss by the factor of about ARC
 ACCEPTED_ERROR = 1e-6  # relative error allowed at last
 
 
 class Passing(Protocol):
-    """What a start needs of the passages of a march: the run, an engine to evaluate stages, and arcs of it."""
+    """Interface of `Passages` to the start of a run: the run, an engine that evaluates stages, and arcs."""
 
     run: Underway
     engine: Engine
@@ -41,9 +41,9 @@ class Passing(Protocol):
 
 
 def find_singular_start(passages: Passing) -> Dependence | None:
-    """That of the rows at the start of the run, if more of them are independent a little further along the motion.
+    """Dependence of the rows at the start of the run, if more of them are independent a little further on; else None.
 
-    How far does not depend on the step at hand, whose length is a matter of round-off.
+    The distance does not depend on the step at hand, whose length is determined by round-off.
     """
     run, still = passages.run, passages.still
     t, z, part = run.t, run.z.copy(), 0.5 * START_OFFSET * _time(passages)
@@ -70,7 +70,7 @@ def leaving_arc(passages: Passing, tries: int) -> tuple[Arc | None, float]:
 
 
 def _time(passages: Passing) -> float:
-    """The time in which the motion changes by its own size, or what is left of the run if that is less."""
+    """Time in which the motion changes by its own size, or the rest of the run if that is less."""
     scales, left = passages.engine.scales, passages.run.limit - passages.run.t
     return left if scales is None else min(1.0 / scales.rate, left)
 

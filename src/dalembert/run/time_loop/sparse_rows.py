@@ -1,4 +1,4 @@
-"""How independent the rows of constraints are at a state, over the nonzeros of M and A."""
+"""Independence of constraint rows at a state, over the nonzeros of M and A."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def spare_of(engine: Engine) -> Engine:
 class SparseRows:
     """All rows of a system whose reactions are ideal.
 
-    `engine` is one to work with: what it has in memory is overwritten.
+    The memory of `engine` is used as workspace and overwritten.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -46,14 +46,14 @@ class SparseRows:
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
+        """Part (nc,) of each constraint in the combinations that vanish here but not everywhere."""
         engine, parts = self._engine, np.zeros(self._engine.system.nc)
         state, room = z[: engine.size].copy(), np.zeros(max(len(self._triangle), len(parts)))
         find_parts(engine.plan, engine.mem, t, state, rank, self._basis.reshape(-1), self._triangle, room, parts)
         return parts
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        """Residual of position rows, in the units of `values`, after z is moved onto the rows that stay independent."""
         engine = self._engine
         return float(settle(engine.plan, engine.mem, t, z[: engine.size].copy(), close))
 
@@ -112,10 +112,10 @@ def follow_values(plan, mem, ts, zs, basis, T, values):
 
 @jit(f8(Plan, Floats, f8, Floats, f8))
 def settle(plan, mem, t, z, close):
-    """What is left of the positions when z is moved onto the rows that stay independent; see `left_over`.
+    """Residual of position rows after z is moved onto the rows that stay independent; see `left_over`.
 
-    Steps are damped least squares, which leave rows alone whose singular values are below KEPT. What the others still
-    have is filtered out by KEPT^2 (S + KEPT^2)^-1.
+    The steps are damped least squares. They hardly reduce the residual in combinations with singular values below KEPT.
+    The residual of the other combinations is filtered out by KEPT^2 (S + KEPT^2)^-1.
     """
     nu, n, x, at = plan.nu, plan.np, plan.rhs, matrices_at(plan.pattern)
     y, lengths = x + nu, at.lengths

@@ -1,4 +1,4 @@
-"""When a run that goes nowhere should end: its steps have become so short that it would not reach its end.
+"""End of a run that makes no progress: its steps have become too short to reach its end.
 
 A run is looked at after `FIRST_LOOK` steps and then after every `WINDOW` steps, which costs nothing in between. Short
 steps alone do not end it: long and stiff runs need millions of them at a regular pace. It ends if the last window's

@@ -1,4 +1,4 @@
-"""`Underway`: what is used of a march by those who look at the step at hand."""
+"""`Underway`: the interface of a march to code that examines the step at hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.run.time_loop.method import Method
 
 
 class Underway(Protocol):
-    """What is used of a march: its engine and method, the step at hand, and where it began; see `march.March`."""
+    """View of a march for code that examines its steps: engine, method, step at hand and start; see `march.March`."""
 
     engine: Engine
     method: Method
