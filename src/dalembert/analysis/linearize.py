@@ -133,16 +133,13 @@ def _check_gradients(state: State) -> None:
 
 def _check_closed(system: System, A: np.ndarray, space: TangentSpace, count: int) -> None:
     """Raise if the rates of the named states depend on a state that was left out."""
-    coupling = np.abs(A[:count, count:])
-    if not coupling.size or coupling.max() <= COUPLED * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0):
+    coupling, least = np.abs(A[:count, count:]), COUPLED * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0)
+    if not coupling.size or coupling.max() <= least:
         return
     names = (*system.coordinates, *system.speeds)
     i, k = divmod(int(np.argmax(coupling)), coupling.shape[1])
     first, other = names[space.independent[i]], names[space.independent[count + k]]
-    missing = [
-        names[space.independent[count + j]]
-        for j in np.flatnonzero(coupling.max(axis=0) > COUPLED * max(np.abs(A).max(), 1.0))
-    ]
+    missing = [names[space.independent[count + j]] for j in np.flatnonzero(coupling.max(axis=0) > least)]
     raise OptionError(
         f"`{system.name}`: states leave out {', '.join(f'`{m}`' for m in missing)}, on which the rate of `{first}` "
         f"depends (d{first}'/d{other} = {A[i, count + k]:.3g}); only ignorable variables may be left out; "

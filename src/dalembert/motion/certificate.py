@@ -303,7 +303,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
     combined = Certificate(
         title=" -> ".join(dict.fromkeys(part.title for part in parts)),
         findings=tuple(sorted(findings.values(), key=lambda f: LEVELS.index(f.level))),
-        energy_error=max(part.energy_error for part in judged),
+        energy_error=float(np.max([part.energy_error for part in judged])),  # NaN if one is
         condition=tightest.condition,
         condition_t=tightest.condition_t,
         dependent=tuple(t for part in parts for t in part.dependent),
