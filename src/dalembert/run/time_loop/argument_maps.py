@@ -30,8 +30,8 @@ MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the 
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
-INSIDE = (0.21, 0.52, 0.83)  # parts of a step at which arguments are held against their cubics
-SLACK = 2.0  # times what a cubic is off by there: by what it may be off anywhere
+INNER_PARTS = (0.21, 0.52, 0.83)  # parts of a step at which arguments are held against their cubics
+CUBIC_MARGIN = 2.0  # times what a cubic is off by there: by what it may be off anywhere
 GOLDEN = 0.6180339887498949
 BISECTIONS = 52  # to the last bit of a part of the step
 ROUND_OFF = 2.0**-49
@@ -263,7 +263,7 @@ def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
     ints, m = ints_at(plan.ints, plan.n_ints), w.n_arguments
     for k in range(w.timed, w.n):
         mem[w.slacks + k] = 0.0
-    for theta in INSIDE:
+    for theta in INNER_PARTS:
         mem[w.input] = t + theta * h
         for i in range(w.n_rates):
             mem[w.input + 1 + i] = _cubic(theta, z[i], znew[i], h * zdot[i], h * zdotnew[i])
@@ -272,7 +272,7 @@ def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
             j = ints[w.arguments + k]
             slope, last = h * mem[w.begins + m + j], h * mem[w.ends + m + j]
             off = abs(mem[w.middles + j] - _cubic(theta, mem[w.begins + j], mem[w.ends + j], slope, last))
-            mem[w.slacks + k] = max(mem[w.slacks + k], SLACK * off)
+            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * off)
     return 0
 
 
