@@ -17,7 +17,7 @@ from typing import Any
 from dalembert.errors import FileError
 
 TEMPORARY = ".partial"
-STALE_SECONDS = 3600.0  # s; a writer that died left the temporary file behind
+STALE_SECONDS = 3600.0  # a writer that died left behind a temporary file, or the beginning of a store, this old
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 
 

@@ -10,7 +10,8 @@ import dalembert as da
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run.engine import Engine
-from dalembert.run.formulations.choice import PIVOT_RANK, scaled
+from dalembert.run.formulations.choice import scaled
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def regular_state(system, rng):
         z = rng.standard_normal(system.nq + system.nu)
         at = (0.3, z[: system.nq], z[system.nq :])
         values = np.linalg.svd(scaled(system.mass_matrix(*at), system.constraint_jacobian(*at)), compute_uv=False)
-        if values[values > PIVOT_RANK].min() > 1e-2:
+        if values[values > UNIT_ROW_RANK].min() > 1e-2:
             return z
 
 

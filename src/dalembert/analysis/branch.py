@@ -26,13 +26,13 @@ from dalembert.initial.accelerations import complete_state
 from dalembert.initial.request import key_name
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, decompose, least_squares
+from dalembert.solve.tolerances import ROUGH_ROW_RANK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Iterations of one corrector, and the residual, relative to its terms, that ends it.
 CORRECTIONS, CORRECTED_RESIDUAL = 12, 1e-12
-FREE_DIRECTION = 1e-8  # singular value, for unit rows, below which a direction is free
 PACE = Pace(shortest=1e-6, further=1.2, turned=0.9, located=1e-12)
 
 
@@ -116,7 +116,7 @@ class _Curve:
     def tangent(self, y: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The direction of the curve in scaled entries, of length 1 but for the multipliers."""
         _, J = self.rows(self.at(y))
-        found = decompose(J, FREE_DIRECTION, UNIT)
+        found = decompose(J, ROUGH_ROW_RANK, UNIT)
         null = found.null.T
         if before is None and len(null) > 1:
             raise self._too_free(null)

@@ -20,16 +20,16 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.evaluations import PROMPT_FUNCTION
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
+from dalembert.initial.dependence import INVOLVED
 from dalembert.motion.state import State
 from dalembert.native.kernel import Kernel, compile_kernel
 from dalembert.solve.decompositions import decompose
 from dalembert.solve.decompositions import inverse as invert
+from dalembert.solve.tolerances import RANK_TOLERANCE
 
 INTERPRETED = 200_000  # instructions up to which an interpreter answers before equal pieces of a tape are found
 REGULAR_CONDITION = 1e-9  # reciprocal condition number above which K counts as regular
-DEPENDENT_EQUATIONS = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
 UNBALANCED_PART = 1e-6  # part of a right-hand side, relative to its size, that no acceleration takes up
-INVOLVED = 1e-6  # share of a unit null vector above which a variable or an equation takes part in it
 
 
 class Response(NamedTuple):
@@ -141,7 +141,7 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         for _ in range(2):
             x += inverse @ (b - scaled @ x)
         return x * right[:, None], np.zeros((n, 0))
-    found = decompose(scaled, DEPENDENT_EQUATIONS)
+    found = decompose(scaled, RANK_TOLERANCE)
     _check_unique(found.null[: system.nu], system)
     _check_solvable(found.lost, b, labels, system)
     return found.solve(b) * right[:, None], found.null * right[:, None]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.steady_check import check_balance, check_rest, check_steady
+from dalembert.analysis.steady_check import STILL_RATE, check_balance, check_rest, check_steady
 from dalembert.analysis.steady_search import search, search_all
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -27,7 +27,6 @@ from dalembert.motion.state import State
 
 ZERO_ACCELERATION = 1e-12  # accelerations below this, relative to the largest speed and at least 1, are zero
 MOST_EQUILIBRIA = 24  # branches; more of them are points of a continuum
-STILL_RATE = 1e-7  # rates below this, relative to the largest terms, are zero
 
 
 def find_equilibrium(

@@ -28,10 +28,9 @@ from dalembert.initial.request import Task, Values, read_task
 from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, least_squares, null_space, unit_rows
+from dalembert.solve.tolerances import CANCELLED, UNIT_ROW_RANK
 
 POSITION_ITERATIONS = 30  # of Newton's method
-SOLVED_RESIDUAL = 1e-10  # residuals below this, relative to their terms, are zero
-FREE_MOTION = 1e-9  # singular value, for unit rows, below which a motion is left free
 
 
 def driven_kinematics(
@@ -137,7 +136,7 @@ def _check_determined(state: State, goal: Wanted) -> None:
     """Raise if constraints and wanted coordinates leave a motion free."""
     s, d = state.system, differentiate(state)
     rows = np.vstack([d.of("velocity", "u"), d.of("rates", "u")[list(goal.places)]])
-    free = null_space(unit_rows(rows), FREE_MOTION, UNIT).T
+    free = null_space(unit_rows(rows), UNIT_ROW_RANK, UNIT).T
     if len(free):
         names = [s.speeds[k] for k in np.flatnonzero(np.abs(free).max(axis=0) > 1e-6)]
         raise InitialStateError(
@@ -162,7 +161,7 @@ def _accelerated(
         )  # fmt: skip
         left = np.concatenate([balance, d.values[d.rows["acceleration"]], second[list(goal.places)] - goal.seconds[k]])
         terms = np.abs(K) @ np.abs(np.concatenate([state.udot, state.multipliers, tau])) + 1.0
-        if (np.abs(left) <= SOLVED_RESIDUAL * terms).all():
+        if (np.abs(left) <= CANCELLED * terms).all():
             return state, _efforts(state, driven, tau)
         step = least_squares(K, -left, 1e-13)
         tau = tau + step[nu + nc :]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
-from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearization import ZERO_ENTRY, Linearization
 from dalembert.analysis.output_gradients import output_gradients
 from dalembert.analysis.small_changes import small_changes
 from dalembert.analysis.smoothness import check_smooth
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from dalembert.analysis.linearized_motion import LinearizedMotion
 
 INCONSISTENT_RESIDUAL = 1e-7  # residuals above this fraction of their terms make a state inconsistent
-COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
 
 
 def linearize(
@@ -133,7 +132,7 @@ def _check_gradients(state: State) -> None:
 
 def _check_closed(system: System, A: np.ndarray, space: TangentSpace, count: int) -> None:
     """Raise if the rates of the named states depend on a state that was left out."""
-    coupling, least = np.abs(A[:count, count:]), COUPLED * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0)
+    coupling, least = np.abs(A[:count, count:]), ZERO_ENTRY * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0)
     if not coupling.size or coupling.max() <= least:
         return
     names = (*system.coordinates, *system.speeds)
@@ -150,7 +149,7 @@ def _check_closed(system: System, A: np.ndarray, space: TangentSpace, count: int
 def _check_observed(system: System, C: np.ndarray, labels: Sequence[str], space: TangentSpace, count: int) -> None:
     """Raise if an output depends on a state that was left out."""
     unseen = np.abs(C[:, count:])
-    if not unseen.size or unseen.max() <= COUPLED * max(np.abs(C).max(), 1.0):
+    if not unseen.size or unseen.max() <= ZERO_ENTRY * max(np.abs(C).max(), 1.0):
         return
     i, k = divmod(int(np.argmax(unseen)), unseen.shape[1])
     missing = (*system.coordinates, *system.speeds)[space.independent[count + k]]

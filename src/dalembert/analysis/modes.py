@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.analysis.floquet import depends_on_time
-from dalembert.analysis.steady_check import WAITS
+from dalembert.analysis.steady_check import STILL_RATE, WAITS
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, PairingError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import SuperLU
 
-RESTING = 1e-7  # rates and residuals below this, relative to the sizes of their terms, are zero
 ACCURATE = 1e-7  # residual of an eigenpair, relative to its terms, above which it is not one
 INFINITE = 1e-12  # 1 / (eigenvalue - shift), relative to the largest, below which the eigenvalue is infinite
 FURTHER = 2  # eigenvalues that are sought beyond those asked for, so that no pair is cut
@@ -94,7 +93,7 @@ def _pencil(system: System, state: State) -> tuple[csc_matrix, csc_matrix]:
     rates = np.concatenate([rates_of(state), state.udot])
     left = np.concatenate([np.asarray(values).ravel(), rates])
     scale = 1.0 + np.abs(system.forces(state.t, state.q, state.u, state.parameters)).max(initial=0.0)
-    if not np.abs(left).max(initial=0.0) <= RESTING * scale:
+    if not np.abs(left).max(initial=0.0) <= STILL_RATE * scale:
         raise LinearizationError(
             f"`{system.name}`: the state is not at rest (rates and residuals up to {np.abs(left).max():.3g}); get it "
             "from system.equilibrium, or take system.linearize, which holds for steady motions too"
@@ -112,7 +111,7 @@ def _pencil(system: System, state: State) -> tuple[csc_matrix, csc_matrix]:
 def _is_same(now: ca.DM, then: ca.DM) -> bool:
     """Whether a matrix of the pencil is the same at another time."""
     size = float(ca.norm_inf(ca.vec(now)))
-    return float(ca.norm_inf(ca.vec(then - now))) <= RESTING * size
+    return float(ca.norm_inf(ca.vec(then - now))) <= STILL_RATE * size
 
 
 def _pencil_function(system: System) -> ca.Function:

@@ -22,6 +22,7 @@ from dalembert.analysis.floquet import (
     orbital_stability,
 )
 from dalembert.analysis.shooting import Shooting, Shot, read_advance, read_held, read_period
+from dalembert.analysis.steady_check import STILL_RATE
 from dalembert.analysis.tangent_space import tangent_space
 from dalembert.analysis.transition import carry, changes_at_end, with_derivatives
 from dalembert.analysis.verdict import check_held
@@ -47,7 +48,6 @@ WEAK, MUCH = (
     0.3,
 )  # such values that are tried, and the part of what is missing that may be left
 CHANGE = 0.3  # largest change of the period in a step, relative to it
-STILL_RATE = 1e-7  # rates below this, relative to size / period, are those of an equilibrium
 AMPLITUDE_SAMPLES = 2001  # from which the amplitude is read
 ORBIT_TOLERANCE = 1e-12  # of the integrator where none is chosen
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives
 from dalembert.errors import LinearizationError
+from dalembert.solve.tolerances import SUM_ROUND_OFF
 
 SIDESTEP = 1e-8  # of every variable, relative to its size, at least this
 KINK = 1e-2  # deviation from the tangent, relative to the largest term, above which there is a kink
@@ -13,7 +14,6 @@ KINK = 1e-2  # deviation from the tangent, relative to the largest term, above w
 LONGER_STEP = 1e4  # times SIDESTEP: where an equation that seems to have a kink is looked at again
 # Part of the deviation there; LONGER_STEP^-2 if the equation is smooth, LONGER_STEP^-1 if it has a kink.
 BENT = LONGER_STEP**-1.5
-ROUND_OFF = 1e-13  # of a residual, relative to its terms and at least 1
 
 
 def check_smooth(d: EquationDerivatives) -> None:
@@ -39,7 +39,9 @@ def check_smooth(d: EquationDerivatives) -> None:
             np.abs(_values(d, d.y + length * way) - d.values[:n] - length * slope)
             for length in (side, LONGER_STEP * side)
         )
-        small = left <= KINK * np.maximum(size, SIDESTEP * terms.max(initial=0.0)) + ROUND_OFF * np.maximum(terms, 1.0)
+        small = left <= KINK * np.maximum(size, SIDESTEP * terms.max(initial=0.0)) + SUM_ROUND_OFF * np.maximum(
+            terms, 1.0
+        )
         bad |= ~(small | (left <= BENT * longer))
     if bad.any():
         rows = [d.labels[k] for k in np.flatnonzero(bad)]

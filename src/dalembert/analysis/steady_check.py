@@ -11,13 +11,13 @@ from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.errors import Closest, InitialStateError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import least_squares
+from dalembert.solve.tolerances import CANCELLED, RANK_TOLERANCE
 
-STILL_RATE = 1e-7  # rates below this are zero
+STILL_RATE = 1e-7  # rates and residuals below this, relative to their terms or to size / period, are zero
 WAITS = (0.37, 1.93)  # times after which a state at rest is looked at again
 WAY = 0.3  # how far coordinates go while a steady motion is followed, relative to max(1, |q|)
 RUNGE_KUTTA_STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
 CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
-BALANCED = 1e-10  # sums of forces below this fraction of their terms are round-off
 PURSUIT = 8  # Newton steps that are taken from a root
 # Distances from a root below this, relative to the largest coordinate and at least 1, are round-off.
 ROOT_DISTANCE = 1e-9
@@ -36,12 +36,12 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
     M = s.mass_matrix(state.t, state.q, state.u, state.parameters)
     left = np.abs(M @ (state.udot - udot))
     terms = np.abs(s.forces(state.t, state.q, state.u, state.parameters)) + np.abs(state.reactions)
-    if (left <= BALANCED * (terms + np.abs(M) @ np.abs(udot))).all():
+    if (left <= CANCELLED * (terms + np.abs(M) @ np.abs(udot))).all():
         return
     state = replace(state, udot=udot)
     d = differentiate(state)
     terms = np.maximum(terms, (np.abs(d.gradients) @ np.abs(d.y))[d.rows["balance"]])
-    doubtful = np.flatnonzero(left > BALANCED * terms)
+    doubtful = np.flatnonzero(left > CANCELLED * terms)
     ways = _pursue(state, d, np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given), doubtful)
     close = ROOT_DISTANCE * max(1.0, np.abs(state.z).max(initial=0.0))
     for k in doubtful[~((ways[0] <= close) | (ways[-1] < CONVERGENCE_RATIO * ways[0]))][:1]:
@@ -73,7 +73,7 @@ def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np
         if ways[0].max(initial=0.0) <= ROOT_DISTANCE:
             break
         v = np.concatenate([state.z, state.multipliers])
-        v[free] -= least_squares(J[told] / lengths[told, None], off[told], BALANCED)
+        v[free] -= least_squares(J[told] / lengths[told, None], off[told], RANK_TOLERANCE)
         q, u, la = np.split(v, [s.nq, s.nq + s.nu])
         state = replace(state, q=q, u=u, multipliers=la)
         d = differentiate(state)

@@ -14,11 +14,11 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.solve.pivoting import pivot_columns
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
 LONGEST_ENTRY = 600  # operations in an entry of the solution beyond which it is left out
 HOPELESS = 300  # operations in the matrices beyond which the solution would be longer than that
-RANK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _choose(case: Case, rows: list[int]) -> SymbolicPartition:
     rng = np.random.default_rng(1743)
     A = system.constraint_jacobian(0.7, rng.uniform(0.3, 1.3, system.nq), rng.uniform(0.3, 1.3, system.nu))[rows]
     order, size = pivot_columns(A.T)
-    rank = int(np.sum(size > RANK * size.max(initial=0.0)))
+    rank = int(np.sum(size > UNIT_ROW_RANK * size.max(initial=0.0)))
     kept = sorted(order[:rank])
     dependent = sorted(pivot_columns(A[kept])[0])
     return SymbolicPartition([rows[k] for k in kept], dependent, [k for k in range(system.nu) if k not in dependent])

@@ -16,13 +16,12 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, UnknownNameError
+from dalembert.initial.start_derivatives import LEFT_OVER
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, decompose, null_space, orthogonal_triangular, solve, unit_rows
 from dalembert.solve.pivoting import pivot_columns
+from dalembert.solve.tolerances import RANK_TOLERANCE, SAME
 
-QR_RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
-ROW_DIFFERENCE = 1e-12  # difference of unit rows for which the same variables are chosen
-LEFT_OVER = 1e-7  # part of unit rows that dependent variables cannot make up for
 INDEPENDENT_SHARE = 1e-6  # least share of a direction that an independent variable must have
 
 
@@ -45,7 +44,7 @@ def tangent_space(
     P, V = _constraints(d, freed)
     positions, velocities = P[:, : s.nq], V[:, s.nq :]
     free = _choose(positions)
-    alike = positions.shape == velocities.shape and np.abs(positions - velocities).max(initial=0.0) <= ROW_DIFFERENCE
+    alike = positions.shape == velocities.shape and np.abs(positions - velocities).max(initial=0.0) <= SAME
     moving = free if alike else _choose(velocities)  # they are alike if q' = u
     default = (*free, *(s.nq + k for k in moving))
     T = _basis(s, np.vstack([P, V]), default)
@@ -97,7 +96,7 @@ def _choose(rows: np.ndarray) -> list[int]:
     dependent: set[int] = set()
     if len(rows) and np.abs(rows).max(initial=0.0) > 0.0:
         order, sizes = pivot_columns(rows)
-        dependent = set(order[: int((sizes > QR_RANK * sizes[0]).sum())])
+        dependent = set(order[: int((sizes > RANK_TOLERANCE * sizes[0]).sum())])
     return [k for k in range(rows.shape[1]) if k not in dependent]
 
 
@@ -111,7 +110,7 @@ def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.nd
         return T
     Q, R = orthogonal_triangular(J[:, dependent])
     sizes = np.abs(np.diag(R))
-    solvable = len(sizes) == len(dependent) and sizes.min() > QR_RANK * sizes.max()
+    solvable = len(sizes) == len(dependent) and sizes.min() > RANK_TOLERANCE * sizes.max()
     found = solve(R, -Q.T @ J[:, list(independent)]) if solvable else np.zeros_like(T[dependent])
     left = J[:, dependent] @ found + J[:, list(independent)]
     if not solvable or np.abs(left).max(initial=0.0) > LEFT_OVER:

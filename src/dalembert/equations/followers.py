@@ -13,8 +13,7 @@ import numpy as np
 
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number
-
-SAME = 1e-12  # relative: a value is that of its expression, up to the round-off of both
+from dalembert.solve.tolerances import SAME
 
 
 def follow(

@@ -12,8 +12,7 @@ import sympy as sp
 from dalembert.equations.probe import Probe
 from dalembert.equations.symbols import Kinematics
 from dalembert.model.statement import Attitude, Body, Statement
-
-SAME = 1e-12  # entries of C at random states, all of the order of 1, that differ by rounding
+from dalembert.solve.tolerances import SAME
 
 # e' = e * (0, w) / 2, scalar first: row k, column l of d e'/d w is SIGN/2 times component PART of the quaternion
 PART = np.array([[1, 2, 3], [0, 3, 2], [3, 0, 1], [2, 1, 0]])

@@ -12,8 +12,7 @@ from dalembert.equations.laws import Row
 from dalembert.model.statement import Friction
 from dalembert.solve.decompositions import rank_of
 from dalembert.solve.graphs import symmetric_pseudo_inverse
-
-TINY = 1e-300  # keeps 0 / 0 out where a reaction has no direction
+from dalembert.solve.tolerances import TINY
 
 
 def derive_friction(

@@ -30,10 +30,10 @@ from dalembert.equations.symbols import Kinematics
 from dalembert.model.statement import Level
 from dalembert.solve.decompositions import determinant, least_squares
 from dalembert.solve.graphs import normal_to_columns
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 from dalembert.solve.unrolled import unroll_saddle
 
 FURTHER_DERIVATIVES = 4  # derivatives beyond the second one that are looked into
-RANK = 1e-9  # of P with unit rows and unit responses
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _split(rows: Sequence[Row], constraints: Constraints, dynamics: Dynamics, pr
     while left_rows:
         size = np.abs(P[:, left_rows][:, :, left_columns]).min(axis=0)
         i, j = np.unravel_index(int(size.argmax()), size.shape)
-        if not size[i, j] > RANK:
+        if not size[i, j] > UNIT_ROW_RANK:
             break
         row, column = left_rows.pop(int(i)), left_columns.pop(int(j))
         P = P - P[:, :, column : column + 1] * P[:, row : row + 1] / P[:, row : row + 1, column : column + 1]

@@ -16,10 +16,10 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.scattered import Scattered
 from dalembert.solve.elimination_order import lower_triangle
+from dalembert.solve.tolerances import SUM_ROUND_OFF
 
 ANGLE, LENGTH, FREE = range(3)  # components of quaternions count as angles
 PERIODIC_CHANGE = 1e-9  # a change by a full turn below this part of other changes is none
-ROUND_OFF = 1e-13  # of numbers in which terms may have cancelled, relative to their neighbours
 TRIAL_CHANGE = 0.7  # not a part of a turn
 
 
@@ -55,7 +55,7 @@ def _find_kinds(system: System) -> np.ndarray:
                 moved[group] += way
                 change[own] = np.abs(geometry.at(moved, rest) - here)[entry[own]]
         change, turned = changes
-        least = ROUND_OFF * geometry.sizes(here, entry, change)[entry]
+        least = SUM_ROUND_OFF * geometry.sizes(here, entry, change)[entry]
         present[coordinate[change > least]] = True
         aperiodic[coordinate[turned > PERIODIC_CHANGE * change + least]] = True
     kinds = np.where(present, np.where(aperiodic, LENGTH, ANGLE), FREE)

@@ -11,8 +11,7 @@ import numpy as np
 from dalembert.equations.symbols import Symbols
 from dalembert.model.statement import Statement
 from dalembert.scattered import Scattered
-
-CANCELLED = 1e-10
+from dalembert.solve.tolerances import CANCELLED
 
 
 class Probe:

@@ -13,9 +13,10 @@ import sympy as sp
 from dalembert.errors import UnknownNameError
 from dalembert.importers.expression_text import RESERVED, ExpressionText
 from dalembert.importers.file_positions import Where
-from dalembert.importers.limits import LARGEST_VALUE, brief
+from dalembert.importers.limits import brief
 from dalembert.model.beams import Cable
 from dalembert.model.model import Model
+from dalembert.model.tables import LARGEST_VALUE
 from dalembert.printable import controls_in
 
 Fault = Callable[[str], None]

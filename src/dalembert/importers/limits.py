@@ -21,7 +21,6 @@ MOST_NAMES = 500  # of a table
 MOST_COORDINATES = 200
 MOST_FAULTS = 50
 LARGEST_NUMBER = 1024  # bits of a fraction; 1e308 is the end of double precision
-LARGEST_VALUE = 1e100  # of a parameter or initial value: its square must still be a number
 QUOTED_CHARACTERS = 80  # characters of a text or value in a message
 
 _SPACED = " \t\n\r"  # may stand in expressions

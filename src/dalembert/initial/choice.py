@@ -8,10 +8,11 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
-from dalembert.initial.dependence import ZERO_SINGULAR_VALUE, scale
+from dalembert.initial.dependence import scale
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, null_space, unit_rows
 from dalembert.solve.pivoting import pivot_columns
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 
 class Independent(NamedTuple):
@@ -45,7 +46,7 @@ def suggest_independent(system: System, state: State) -> Independent:
 
 def _free(A: np.ndarray, n: int) -> np.ndarray:
     """Orthonormal directions that rows of unit length leave free, (n, n - rank)."""
-    return null_space(A.reshape(-1, n), ZERO_SINGULAR_VALUE, UNIT)
+    return null_space(A.reshape(-1, n), UNIT_ROW_RANK, UNIT)
 
 
 def _decisive(rows: np.ndarray, free: np.ndarray) -> list[int]:

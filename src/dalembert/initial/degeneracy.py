@@ -24,16 +24,16 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
-from dalembert.initial.dependence import ZERO_SINGULAR_VALUE
+from dalembert.initial.dependence import BESIDE
 from dalembert.initial.request import measured
 from dalembert.native.kernel import RARELY, Kernel
 from dalembert.scattered import Scattered
 from dalembert.solve.decompositions import UNIT, null_space, unit_rows
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 if TYPE_CHECKING:
     from dalembert.initial.large_levels import SparseLevel
 
-BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
 GONE = 1e-4  # a gradient below this fraction of the one where Newton's method began vanishes where the row holds
 MULTIPLE_ROOT_ITERATIONS = 60  # of Newton's method; a fourfold root takes 11
@@ -227,7 +227,7 @@ def _is_felt(surface: Surface, row: int, faint: Sequence[int], reach: float) -> 
     """Whether a row changes along motions of length `reach` that the others leave free: they do not imply it."""
     z = surface.z
     others = np.delete(surface.at(z)[1][: surface.held], faint, axis=0)
-    free = null_space(unit_rows(others), ZERO_SINGULAR_VALUE, UNIT)
+    free = null_space(unit_rows(others), UNIT_ROW_RANK, UNIT)
     beside = np.array([surface.at(z + reach * n)[1][row] for n in free.T]).reshape(-1, surface.size)
     largest = np.linalg.norm(surface.at(z + reach * _directions(surface.size)[0])[1][row])
     return bool(np.linalg.norm(beside @ free, axis=-1).max(initial=0.0) > FELT * largest)

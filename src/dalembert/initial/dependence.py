@@ -15,11 +15,14 @@ from dalembert.dataclass import dataclass
 from dalembert.errors import InitialStateError
 from dalembert.solve.decompositions import UNIT, SingularValues, decompose, least_squares, null_space, rank_of, solve
 from dalembert.solve.pivoting import pivot_columns
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
-ZERO_SINGULAR_VALUE = 1e-9  # a singular value below this, with unit rows, is zero
 MASSLESS = 1e-9  # an eigenvalue of M, scaled to unit diagonal, below this is zero
 ROUND_OFF_COEFFICIENT = 1e-8  # coefficients below this, for unit rows, are round-off
-FREE_COMPONENT = 1e-6  # a component of an orthonormal null vector above this is there
+INVOLVED = 1e-6  # component of a unit null vector above which a variable or an equation takes part in it
+BESIDE = (
+    1e-3  # how far from a state to look at rows again, relative to the sizes of variables, and to 1 where they are less
+)
 CLEAR = 1e-5  # a unit row that sticks out this far from those before it is independent of them
 
 
@@ -40,7 +43,7 @@ class Scaled:
     @cached_property
     def decomposition(self) -> SingularValues:
         """Singular value decomposition of A."""
-        return decompose(self.A, ZERO_SINGULAR_VALUE, UNIT)
+        return decompose(self.A, UNIT_ROW_RANK, UNIT)
 
     @cached_property
     def singular_values(self) -> np.ndarray:
@@ -59,7 +62,7 @@ class Scaled:
 
     def rank_of(self, rows: slice) -> int:
         """Number of independent constraints among some."""
-        return rank_of(self.A[rows], ZERO_SINGULAR_VALUE, UNIT)
+        return rank_of(self.A[rows], UNIT_ROW_RANK, UNIT)
 
     @cached_property
     def massless(self) -> np.ndarray:
@@ -78,7 +81,7 @@ class Scaled:
     @cached_property
     def determined(self) -> bool:
         """Whether the accelerations are unique."""
-        return not np.linalg.norm(self._open[: self.free.shape[1]]) > FREE_COMPONENT
+        return not np.linalg.norm(self._open[: self.free.shape[1]]) > INVOLVED
 
     @cached_property
     def deciding(self) -> np.ndarray:
@@ -89,14 +92,14 @@ class Scaled:
         moving, sharing = np.split(self._open, [self.free.shape[1]])
         if not moving.size:
             return np.zeros(len(self.A), dtype=bool)
-        found = decompose(moving, FREE_COMPONENT, UNIT)
+        found = decompose(moving, INVOLVED, UNIT)
         free = sharing @ found.right[: found.rank].T
-        return np.abs(free).max(axis=1, initial=0.0) > FREE_COMPONENT
+        return np.abs(free).max(axis=1, initial=0.0) > INVOLVED
 
     @cached_property
     def _open(self) -> np.ndarray:
         both = np.hstack([self.M @ self.free, -self.W.T])
-        return null_space(both, ZERO_SINGULAR_VALUE, UNIT)
+        return null_space(both, UNIT_ROW_RANK, UNIT)
 
 
 def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:

@@ -12,17 +12,18 @@ from dalembert.equations.laws import Row
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
-from dalembert.initial.dependence import FREE_COMPONENT, ZERO_SINGULAR_VALUE, Scaled, combinations, scale, sparse_basis
+from dalembert.initial.dependence import INVOLVED, Scaled, combinations, scale, sparse_basis
+from dalembert.initial.hidden_position import SHARE
 from dalembert.initial.servo import LeftOpen, left_open
 from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.state import State
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 from dalembert.text_tables import html_table
 
 NEAR = 1e-4  # singular values below this are near zero: reactions are then large and the solver damps them
 LEVELS = ("position", "velocity", "acceleration")
 DISTANCE = 1e-8  # coordinates and speeds closer than this agree
 CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
-SHARE = 1e-3  # part of an almost free motion that is worth naming
 NOTHING = LeftOpen()
 PRINTED_TERMS = 6  # entries of a list that are printed
 
@@ -324,7 +325,7 @@ def conflicts(
     names, A, f = rows
     lengths = np.linalg.norm(A, axis=1)
     scaled_b = np.abs(sides["acceleration"] * scaled.rows)
-    fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), ZERO_SINGULAR_VALUE)
+    fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), UNIT_ROW_RANK)
     bounds = dict.fromkeys(LEVELS[:2], DISTANCE * lengths) | {"acceleration": CONFLICT * fastest / scaled.rows}
     conflicting = []
     for row, terms in found.items():
@@ -342,9 +343,9 @@ def conflicts(
 def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
     """Whether the reaction of each constraint and of each group is unique."""
     change = scaled.open_multipliers
-    unique = {name: bool(np.linalg.norm(change[k]) < FREE_COMPONENT) for k, name in enumerate(names)}
+    unique = {name: bool(np.linalg.norm(change[k]) < INVOLVED) for k, name in enumerate(names)}
     for name, rows in groups_of(names).items():
-        unique[name] = bool(np.linalg.norm(scaled.W[rows].T @ change[rows]) < FREE_COMPONENT)
+        unique[name] = bool(np.linalg.norm(scaled.W[rows].T @ change[rows]) < INVOLVED)
     return unique
 
 
@@ -361,7 +362,7 @@ def _nearest(system: System, names: Sequence[str], scaled: Scaled) -> Nearness |
     )
 
 
-def named_motion(system: System, direction: np.ndarray, least: float = FREE_COMPONENT) -> dict[str, float]:
+def named_motion(system: System, direction: np.ndarray, least: float = INVOLVED) -> dict[str, float]:
     """Speeds of a motion by name, the largest 1; those below `least` are left out."""
     relative = direction / direction[np.argmax(np.abs(direction))]
     return {name: float(v) for name, v in zip(system.speeds, relative, strict=True) if abs(v) > least}

@@ -19,22 +19,22 @@ from dalembert.errors import InitialStateError
 from dalembert.initial import diagnosis
 from dalembert.initial.degeneracy import degenerate_rows
 from dalembert.initial.dependence import (
-    FREE_COMPONENT,
+    INVOLVED,
     MASSLESS,
-    ZERO_SINGULAR_VALUE,
     Scaled,
     combinations,
     scale,
     sparse_basis,
 )
-from dalembert.initial.diagnosis import LEVELS, SHARE, Diagnosis, Nearness, Part, Redundancy
+from dalembert.initial.diagnosis import LEVELS, Diagnosis, Nearness, Part, Redundancy
+from dalembert.initial.hidden_position import SHARE
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, rank_of
 from dalembert.solve.sparse_spectrum import smallest_values, vanishing_parts
 from dalembert.solve.sparse_system import SparseSaddle
+from dalembert.solve.tolerances import INDEPENDENT, UNIT_ROW_RANK
 
 TAKES_PART = 1e-5  # rows with a smaller part in vanishing combinations have none
-INDEPENDENT = 1e-6  # singular values above this are not zero
 NOT_FINITE = "the mass matrix or a constraint's gradient is not finite: the state is a singular one"
 LARGEST_DENSE_PART = 1500  # rows or speeds of a part that dense matrices can deal with
 
@@ -125,7 +125,7 @@ class SparseEquations:
             less = 0
             for part in self.dependent:
                 among = part.rows < end
-                less += int(among.sum()) - rank_of(part.scaled.A[among], ZERO_SINGULAR_VALUE, UNIT)
+                less += int(among.sum()) - rank_of(part.scaled.A[among], UNIT_ROW_RANK, UNIT)
             ranks.append(int(end) - less)
         return dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True))
 
@@ -147,10 +147,10 @@ class SparseEquations:
         for part in self.dependent:
             change = part.scaled.open_multipliers
             for local, row in enumerate(part.rows):
-                unique[names[row]] = bool(np.linalg.norm(change[local]) < FREE_COMPONENT)
+                unique[names[row]] = bool(np.linalg.norm(change[local]) < INVOLVED)
             for group in {group_of[row] for row in part.rows if row in group_of}:
                 among = [local for local, row in enumerate(part.rows) if group_of.get(row) == group]
-                same = np.linalg.norm(part.scaled.W[among].T @ change[among]) < FREE_COMPONENT
+                same = np.linalg.norm(part.scaled.W[among].T @ change[among]) < INVOLVED
                 unique[group] = unique[group] and bool(same)
         return unique
 

@@ -20,6 +20,7 @@ from dalembert.initial.metric import weighted
 from dalembert.initial.request import Task, Wishes
 from dalembert.initial.stage import Found, Stage
 from dalembert.solve.decompositions import UNIT, rank_of
+from dalembert.solve.tolerances import ROUGH_ROW_RANK
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
 TRIED = 12  # values or parameters that are released, the most influential ones
@@ -27,7 +28,6 @@ VALUE_HALVINGS = 22  # of the interval between a value that works and the one as
 ELSEWHERE = 10  # starts from which a released value is looked for on other branches
 RELEASED_WEIGHT = 1e4  # weight of a released value in the distance: it is to change as little as possible
 PRINTED_ROWS = 5
-DEPENDENT_ROWS = 1e-8  # singular value, for unit rows, below which rows are dependent
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ def _is_tied(stage: Stage, found: Found) -> bool:
             continue
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         asked = _is_asked(stage)
-        everything = max(everything, rank_of(rows[~asked], DEPENDENT_ROWS, UNIT))
+        everything = max(everything, rank_of(rows[~asked], ROUGH_ROW_RANK, UNIT))
         # Given rows and values both take freedom: the freedom the constraints lack once they are taken.
         given = np.vstack([rows[asked], np.eye(len(stage.free))[~stage.free]])
         loose = max(
             loose,
-            rank_of(np.vstack([rows[~asked], given]), DEPENDENT_ROWS, UNIT) - rank_of(given, DEPENDENT_ROWS, UNIT),
+            rank_of(np.vstack([rows[~asked], given]), ROUGH_ROW_RANK, UNIT) - rank_of(given, ROUGH_ROW_RANK, UNIT),
         )
     return loose < everything or bool(stage.free.sum() == 0)
 

@@ -14,14 +14,14 @@ from functools import partial
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.initial.dependence import FREE_COMPONENT, ZERO_SINGULAR_VALUE, scale
+from dalembert.initial.dependence import BESIDE, INVOLVED, scale
 from dalembert.scattered import Scattered
 from dalembert.solve.decompositions import UNIT, decompose, least_squares, rank_of, unit_rows
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 DIFFERENCE_STEP = 1e-6  # of finite differences, relative to the coordinates and at least this
 HIDDEN_ITERATIONS = 30  # of Newton's method
-SHARE = 1e-3  # parts of a sum that are told
-BESIDE = 1e-3  # how far, likewise, to look for positions in which rows are independent
+SHARE = 1e-3  # part of a sum, or of a motion, that is worth naming
 LAST_MOVE = 1e-10  # moves that are the last
 
 
@@ -32,7 +32,7 @@ def hidden_position(system: System, t: float, q: np.ndarray, parameters: np.ndar
     single position or everywhere. `servos` are the constraints with an unknown, for which it may take the place.
     """
     rest, count = np.zeros(system.nu), system.count("position") + system.count("velocity")
-    if not count or np.abs(system.velocity_residual(t, q, rest, parameters)).max(initial=0.0) > FREE_COMPONENT:
+    if not count or np.abs(system.velocity_residual(t, q, rest, parameters)).max(initial=0.0) > INVOLVED:
         return ""
     met = _nearest(system, t, q, parameters) if _leaves_at_rest(system, t, q, parameters) else None
     if met is None:
@@ -61,7 +61,7 @@ def _leaves_at_rest(system: System, t: float, q: np.ndarray, parameters: np.ndar
     largest = np.abs(A).max(axis=0)
     bound = largest > 0.0
     rows = unit_rows(A[:, bound] / largest[bound])
-    return bool(np.isfinite(rows).all()) and rank_of(rows, ZERO_SINGULAR_VALUE, UNIT) == bound.sum()
+    return bool(np.isfinite(rows).all()) and rank_of(rows, UNIT_ROW_RANK, UNIT) == bound.sum()
 
 
 def _gradients(system: System, t: float, q: np.ndarray, parameters: np.ndarray) -> np.ndarray:
@@ -82,10 +82,10 @@ def _condition(system: System, t: float, q: np.ndarray, parameters: np.ndarray) 
     Where the condition is met, the motions that no row binds anywhere are with m in the null space of A.
     """
     here = _rows(system, t, q, parameters)
-    left, values, right, _ = decompose(here, ZERO_SINGULAR_VALUE, UNIT)
+    left, values, right, _ = decompose(here, UNIT_ROW_RANK, UNIT)
     n, among = left[:, len(values) - 1], right[len(values) - 1 :]
     changes = np.array([n @ change @ among.T for change in _differences(partial(_rows, system, t), q, parameters)])
-    m = decompose(changes, ZERO_SINGULAR_VALUE).right[0]
+    m = decompose(changes, UNIT_ROW_RANK).right[0]
     return n, float(n @ here @ among.T @ m), changes @ m
 
 
@@ -112,8 +112,8 @@ def _nearest(
         phi = system.position_residual(t, there, parameters)
         held = _differences(partial(system.position_residual, t), there, parameters)
         J = np.vstack([*np.array([*held]).T, slopes])
-        unit = J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), FREE_COMPONENT)
-        if not np.isfinite(J).all() or rank_of(unit, FREE_COMPONENT, UNIT) < len(J):
+        unit = J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), INVOLVED)
+        if not np.isfinite(J).all() or rank_of(unit, INVOLVED, UNIT) < len(J):
             return None
         move = least_squares(J, -np.append(phi, value))
         there = there + move

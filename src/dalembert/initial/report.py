@@ -12,11 +12,11 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
+from dalembert.solve.tolerances import SAME
 
 if TYPE_CHECKING:
     from dalembert.initial.diagnosis import Diagnosis
 
-UNCHANGED = 1e-12  # changes below this fraction of the value are none
 PRINTED_MOVES = 8
 
 
@@ -51,7 +51,7 @@ class Report:
         s, now = self.state.system, self.state.z
         change = now - self.guess
         names = (*s.coordinates, *s.speeds)
-        return {names[k]: float(change[k]) for k in np.flatnonzero(np.abs(change) > UNCHANGED * (1.0 + np.abs(now)))}
+        return {names[k]: float(change[k]) for k in np.flatnonzero(np.abs(change) > SAME * (1.0 + np.abs(now)))}
 
     @property
     def residuals(self) -> dict[str, dict[str, float]]:

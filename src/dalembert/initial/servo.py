@@ -11,13 +11,12 @@ from dalembert.equations.functions import flat
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
-from dalembert.initial.dependence import scale
+from dalembert.initial.dependence import INVOLVED, scale
 from dalembert.initial.hidden_position import hidden_position
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, null_space
 
 SINGULAR_CONDITION = 1e-13  # reciprocal condition of the scaled equations below which they have no unique solution
-INVOLVED = 1e-6  # component of a null vector above which a servo constraint or its unknown takes part
 
 
 def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:

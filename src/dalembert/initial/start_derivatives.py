@@ -22,9 +22,9 @@ from dalembert.initial.metric import position_metric, speed_metric
 from dalembert.initial.request import Wishes, key_name, measured
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import cholesky, inverse, least_squares
+from dalembert.solve.least_squares import LEAST_SQUARES_RANK
 
 LEFT_OVER = 1e-7  # part of a constraint, relative to its gradient, that the values that are free cannot make up for
-DERIVATIVE_RANK = 1e-11
 START = -1  # in the place of the number of a parameter
 
 
@@ -128,7 +128,7 @@ def _least(
     rows, side = J[kept][:, free] / scale, side[kept] / scale
     if free and kept:
         back = inverse(cholesky(G[free][:, free])).T  # to variables in which G is the unit matrix, and from them
-        d[free] = back @ least_squares(rows @ back, side, DERIVATIVE_RANK)
+        d[free] = back @ least_squares(rows @ back, side, LEAST_SQUARES_RANK)
     left = np.abs(rows @ d[free] - side)
     bad = left > LEFT_OVER * np.maximum(1.0, np.abs(side).max(axis=0, initial=0.0))
     if bad.any():

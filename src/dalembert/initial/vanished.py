@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.initial.dependence import ZERO_SINGULAR_VALUE
+from dalembert.initial.dependence import BESIDE
 from dalembert.initial.request import measured
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import least_squares
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
-BESIDE = 1e-3  # of the sizes: how far from the state rows are looked at again
 STICKS_OUT = 0.1  # of the length of a row there, if the others do not imply it
 
 
@@ -27,7 +27,7 @@ def vanished_rows(state: State) -> np.ndarray:
     scales = measured()(s, state.t, state.q, state.u, state.parameters, 0.0)
     count = len(scales.velocity)
     A = s.constraint_jacobian(state.t, state.q, state.u, state.parameters)[:count] * scales.u
-    faint = np.abs(A).max(axis=1, initial=0.0) <= ZERO_SINGULAR_VALUE * scales.velocity
+    faint = np.abs(A).max(axis=1, initial=0.0) <= UNIT_ROW_RANK * scales.velocity
     if faint.any():
         q, u = (
             x + BESIDE * size * np.cos(1.0 + np.arange(len(x)))
@@ -35,6 +35,6 @@ def vanished_rows(state: State) -> np.ndarray:
         )
         there = s.constraint_jacobian(state.t, q, u, state.parameters)[:count][faint] * scales.u
         others = A[~faint].T
-        left = there.T - others @ least_squares(others, there.T, ZERO_SINGULAR_VALUE)
+        left = there.T - others @ least_squares(others, there.T, UNIT_ROW_RANK)
         found[np.flatnonzero(faint)] = np.linalg.norm(left, axis=0) > STICKS_OUT * np.linalg.norm(there, axis=1)
     return found

@@ -19,7 +19,7 @@ from dalembert.model.names import Names
 
 KINDS = ("linear", "cubic")
 ENDS = ("held", "periodic")
-LARGEST_ENTRY = 1e100  # of times and values: polynomials of them must stay finite
+LARGEST_VALUE = 1e100  # of numbers that are given: their squares, and polynomials of tables, must stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,9 @@ def _fault(x: np.ndarray, y: np.ndarray, kind: Any, ends: Any) -> str | None:
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
         return f"times have shape {x.shape} and values {y.shape}; both must be lists of the same length, at least 2"
     for what, column in (("times", x), ("values", y)):
-        bad = np.flatnonzero(~(np.abs(column) < LARGEST_ENTRY))
+        bad = np.flatnonzero(~(np.abs(column) < LARGEST_VALUE))
         if len(bad):
-            return f"{what}[{bad[0]}] is {column[bad[0]]}; all must be finite and below {LARGEST_ENTRY:g}"
+            return f"{what}[{bad[0]}] is {column[bad[0]]}; all must be finite and below {LARGEST_VALUE:g}"
     back = np.flatnonzero(np.diff(x) <= 0.0)
     if len(back):
         k = back[0]

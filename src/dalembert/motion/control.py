@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.run.formulations.choice import WEIGHTLESS
 from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
+from dalembert.solve.tolerances import NAMED_PART
 
-NAMED_PART = 0.05  # rows and unknowns with a smaller part in the singular vectors are not named
 SINGULAR_THROUGHOUT = 1e-12  # of the largest singular value: below it equations are singular throughout
 BLOCK = 2**24  # bytes of matrices that are looked at at once
-WEIGHTLESS = 1e-24  # of the largest inertia: none
 
 
 class LostControl(NamedTuple):

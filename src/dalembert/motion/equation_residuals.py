@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.motion.protocols import Source
+from dalembert.solve.tolerances import TINY
 
 if TYPE_CHECKING:
     from dalembert.run.scales import Scales
-
-TINY = 1e-300  # keeps a residual of nothing but zeros zero
 
 
 def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,9 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.initial.dependence import MASSLESS, ZERO_SINGULAR_VALUE
+from dalembert.initial.dependence import MASSLESS
 from dalembert.solve.decompositions import are_singular, singular_values, unit_rows
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 
 def are_undetermined(
@@ -30,7 +31,7 @@ def are_undetermined(
     M, A = (f(times, q[weak], u[weak], p) for f in (system.mass_matrix, system.constraint_jacobian))
     sizes = np.abs(np.concatenate([M, A], axis=-2)).max(axis=-2)  # of entries in the column of each speed
     measured = unit_rows(np.concatenate([M, A], axis=-2) / np.where(sizes > 0.0, sizes, 1.0)[..., None, :])
-    found[weak] = singular_values(np.nan_to_num(measured)).min(axis=-1, initial=1.0) < ZERO_SINGULAR_VALUE
+    found[weak] = singular_values(np.nan_to_num(measured)).min(axis=-1, initial=1.0) < UNIT_ROW_RANK
     return found
 
 

@@ -17,12 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from dalembert.file_writing import STALE_SECONDS
+
 LIMIT = 256 * 2**20  # bytes
 _MAGIC = b"dalembert-object-1\n"
 _SUFFIX = ".object"
 _TEMPORARY = ".partial"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_STALE = 3600.0  # s; a writer that died left the temporary file behind
 
 
 def default_directory() -> Path | None:
@@ -98,7 +99,7 @@ class ObjectCache:
             # Another process may prune at the same time, so any of these files may be gone.
             with contextlib.suppress(OSError):
                 status = item.stat(follow_symlinks=False)
-                if item.name.endswith(_TEMPORARY) and now - status.st_mtime > _STALE:
+                if item.name.endswith(_TEMPORARY) and now - status.st_mtime > STALE_SECONDS:
                     Path(item.path).unlink()
                 elif item.name.endswith(_SUFFIX):
                     entries.append((status.st_mtime_ns, item.name, status.st_size, item.path))

@@ -33,7 +33,7 @@ from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_m
 
 CHOICE_PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
-# distance, beyond PIVOT_RANK; those of redundant constraints with its square, as a straight step leaves them.
+# distance, beyond UNIT_ROW_RANK; those of redundant constraints with its square, as a straight step leaves them.
 CHOICE_STEP = 1e-5
 
 

@@ -22,6 +22,8 @@ from dalembert.run.status import OK
 from dalembert.solve.dense_products import exerted
 from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual
 
+OFF_CONSTRAINTS = 1e-9  # a state with a larger `violation` is not on the constraints
+
 
 @jit(i8(Plan, Floats, f8, Floats))
 def load_state(plan, mem, t, z):

@@ -13,12 +13,10 @@ from dalembert.run.integrators.radau_variations import StepDerivatives, Steps
 from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
 from dalembert.solve.decompositions import UNIT, rank_of, unit_rows
+from dalembert.solve.tolerances import SAME, UNIT_ROW_RANK
 
 if TYPE_CHECKING:
     from dalembert.motion.state import State
-
-INDEPENDENT_ROWS = 1e-9  # least singular value of constraints, of unit rows
-SAME = 1e-12  # of the interval: times closer than this are one
 
 
 def carry_by_steps(
@@ -66,7 +64,7 @@ def _check_independent(state: State) -> None:
     s = state.system
     rows = [k for k in range(s.nc) if k not in s.implied]
     A = s.constraint_jacobian(state.t, state.q, state.u, state.parameters)[rows]
-    if rank_of(unit_rows(A), INDEPENDENT_ROWS, UNIT) < len(rows):
+    if rank_of(unit_rows(A), UNIT_ROW_RANK, UNIT) < len(rows):
         raise DalembertError(
             f"`{s.name}`: no sensitivities by Radau: constraints depend on each other; use an explicit integrator such "
             "as DOP853()"

@@ -25,6 +25,7 @@ from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
 from dalembert.run.segment import carried_columns, run_segment
+from dalembert.run.state_changes import REPAIRABLE
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, Storage
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from dalembert.run.integrators.explicit import Explicit
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.integrators.radau import Radau
-
-REPAIRABLE = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
 
 
 def simulate(

@@ -14,15 +14,14 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError, UnknownNameError
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.impact import strike
+from dalembert.initial.levenberg_marquardt import MET_RESIDUAL
 from dalembert.motion.state import State, state_shapes
 from dalembert.run.accelerations import measured
 from dalembert.run.event_checks import changeable_names
 from dalembert.run.events import Event, Occurrence
 from dalembert.run.every import Every
 
-# Both relative to the sizes of rows:
-REFUSED = 1e-8  # a position constraint that is off by more cannot be imposed in an instant
-MET_POSITION = 1e-12  # positions that are off by less stay as they are
+REPAIRABLE = 1e-8  # a position row that is off by more, relative to its size, is refused
 
 
 def changed(event: Event | Every, before: State) -> Occurrence:
@@ -45,12 +44,12 @@ def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
     p = system.parameter_values(carried={name: carried[name] for name in system.parameters if name in carried})
     phi = system.position_residual(before.t, before.q, p)
     sizes = measured(system, before.t, before.q, before.u, p, 0.0).position
-    bad = {system.constraint_names[k]: float(v) for k, v in enumerate(phi) if not abs(v) <= REFUSED * sizes[k]}
+    bad = {system.constraint_names[k]: float(v) for k, v in enumerate(phi) if not abs(v) <= REPAIRABLE * sizes[k]}
     if bad:
         name, worst = max(bad.items(), key=lambda item: abs(item[1]))
         raise InconsistentStateError(
             f"the position constraint `{name}` of `{system.name}` is off by {worst:.3g} "
-            f"(allowed {REFUSED:.0e} of its size); positions cannot jump, so let the event occur where it holds",
+            f"(allowed {REPAIRABLE:.0e} of its size); positions cannot jump, so let the event occur where it holds",
             {("position", key): value for key, value in bad.items()},
         )
     return _completed(system, before, before.q, {}, p)
@@ -95,7 +94,7 @@ def _completed(
     off = system.evaluate("assembly", t, q, np.zeros(system.nu), p)
     off = off[: system.count("position") + len(system.invariants)]
     sizes = measured(system, t, q, before.u, p, 0.0).position
-    if not (np.abs(off) <= MET_POSITION * np.concatenate([sizes, np.ones(len(system.invariants))])).all():
+    if not (np.abs(off) <= MET_RESIDUAL * np.concatenate([sizes, np.ones(len(system.invariants))])).all():
         near = dict(zip(system.coordinates, q, strict=True))
         q = system.initial(held, guess=near, t0=t, parameters=dict(zip(system.parameters, p, strict=True))).q
     u, impulses = strike(system, t, q, before.u, p, given or {})
@@ -120,7 +119,7 @@ def _returned(event: Event | Every, before: State, after: Any) -> tuple[State, d
         raise DalembertError(f"{where} returned a state at t = {after.t:g} instead of t = {before.t:g}")
     left = after.system.evaluate("residual", after.t, after.q, after.u, after.parameters)
     sizes = measured(after.system, after.t, after.q, after.u, after.parameters, 0.0).rows
-    if not (np.abs(left) <= REFUSED * sizes).all():
+    if not (np.abs(left) <= REPAIRABLE * sizes).all():
         raise InitialStateError(f"{where} returned a state that violates the constraints by {np.abs(left).max():.3g}")
     return _copied(after), {}
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.solve.decompositions import cholesky, pseudo_inverse, solve
-from dalembert.solve.pseudo_inverse import RANK_TOLERANCE
+from dalembert.solve.tolerances import RANK_TOLERANCE
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 

@@ -6,9 +6,9 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, f8, i8
+from dalembert.solve.tolerances import RANK_TOLERANCE
 
 SWEEPS = 40
-RANK_TOLERANCE = 1e-10  # singular values below this, relative to the largest, are zero
 
 
 @jit(f8(Floats, i8, i8, i8, i8, i8, i8))

@@ -14,8 +14,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import rank_of
-
-SLIDER_RANK = 1e-9  # of singular values, relative to the largest
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 
 @dataclass(frozen=True)
@@ -125,4 +124,4 @@ def _independent(gradient: np.ndarray, first: list[int], more: list[int], names:
 
 
 def _rank(matrix: np.ndarray) -> int:
-    return rank_of(matrix, SLIDER_RANK)
+    return rank_of(matrix, UNIT_ROW_RANK)

@@ -22,7 +22,7 @@ from dalembert.run.batch.bench import Bench, Bounds, Outputs
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_span
 from dalembert.run.recipe import Recipe
-from dalembert.run.simulate import REPAIRABLE
+from dalembert.run.state_changes import REPAIRABLE
 
 _TOLERATED = Tolerances()
 BOUNDS = Bounds(

@@ -26,9 +26,9 @@ from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.tables import import_xarray, import_zarr
 from dalembert.dataclass import dataclass
 from dalembert.errors import FileError
+from dalembert.file_writing import STALE_SECONDS
 
 FACTS, CHUNK = "dalembert_facts", "dalembert_chunk"  # attributes
-_STALE = 3600.0  # s; a process that was killed left the beginning of a store behind
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def _short(value: Any) -> str:
 
 def _remove_stale(target: Path) -> None:
     for left in target.parent.glob(f".{target.name}.*.partial"):
-        if time.time() - left.stat().st_mtime > _STALE:
+        if time.time() - left.stat().st_mtime > STALE_SECONDS:
             shutil.rmtree(left, ignore_errors=True)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.native.workspace import Workspace
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
-PIVOT_RANK = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
 WEIGHTLESS = 1e-24  # part of the largest inertia that is none; kilograms and kg nm^2 differ by 1e18
 RECHOOSE = 1e-2  # quality below which a partition is made anew
 
@@ -59,10 +59,10 @@ def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None, l
     among = leading or len(B)
     for _ in range(min(B.shape)):
         r, c = _largest(B[:among])
-        if not abs(B[r, c]) > PIVOT_RANK and among < len(B):
+        if not abs(B[r, c]) > UNIT_ROW_RANK and among < len(B):
             among = len(B)
             r, c = _largest(B)
-        if not abs(B[r, c]) > PIVOT_RANK:
+        if not abs(B[r, c]) > UNIT_ROW_RANK:
             break
         B -= (B[:, c] / B[r, c])[:, None] * B[r]
         B[r], B[:, c] = 0.0, 0.0  # done with

@@ -18,15 +18,14 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.run.evaluate import exert_unknowns
 from dalembert.run.status import OK, UNREACHED
-from dalembert.solve.dense import PROXIMAL
+from dalembert.solve.dense import PROXIMAL, SINGULAR
 from dalembert.solve.lu import factor_lu, solve_lu
 from dalembert.solve.solver import call_factor, call_solve
+from dalembert.solve.tolerances import SETTLED_STEP
 from dalembert.solve.unsymmetric import is_normal
 
 LAW_ITERATIONS, LAW_HALVINGS = 60, 30
 ROUND_OFF_STEP = 1e-14
-SINGULAR_PIVOT = 1e-14  # pivots of the equilibrated matrix below this, relative to the largest
-SETTLED_STEP = 1e-9  # a step this short that does not shrink any more is round-off
 FRESH_STARTS = 13  # places to begin at afresh, the last ones 16 times the size of u' away
 SHORT_STEP = 0.1  # of the unknowns: the longest step where longer ones lead to another branch
 HOLDS = 1e-9  # residual of an equation beside the largest term in it
@@ -93,7 +92,7 @@ def _factor(plan, mem):
                 mem[K + (plan.nu + k) * (n + 1)] += PROXIMAL
         if plan.shifted:
             quality = factor_lu(ints, mem, K, n, order)
-    if not quality > SINGULAR_PIVOT:
+    if not quality > SINGULAR:
         return 0.0
     plan.turned = 0
     for k in range(n):

@@ -15,12 +15,12 @@ from dalembert.run.evaluate import finish_rates
 from dalembert.run.formulations.law_loops import solve_laws
 from dalembert.run.status import JAMMED, OK
 from dalembert.solve.solver import call_factor, call_solve
+from dalembert.solve.tolerances import SUM_ROUND_OFF
 from dalembert.solve.unsymmetric import refine_shifted
 
 # Rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle.
 BLOCK_PIVOTING_ROUNDS = 4
 PIVOTING_ROUNDS = 64
-ROUND_OFF = 1e-13
 
 
 @jit(i8(Plan, Floats))
@@ -64,7 +64,7 @@ def _flip(plan, mem, every):
             size = max(size, abs(mem[W0 + k * nu + i]))
             rubs = max(rubs, abs(mem[F + k * nu + i]))
         sign = -1.0 if mem[s + k] < 0.0 else 1.0
-        if rubs > 0.0 and sign * mem[la + k] * size < -ROUND_OFF * scale:
+        if rubs > 0.0 and sign * mem[la + k] * size < -SUM_ROUND_OFF * scale:
             if every or wrong == 0:
                 mem[s + k] = -sign
             wrong += 1

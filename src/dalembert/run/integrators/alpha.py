@@ -30,18 +30,16 @@ from dalembert.run.integrators.alpha_nonzeros import (
     make_matrix_over_nonzeros,
 )
 from dalembert.run.integrators.alpha_workspace import alpha_work
+from dalembert.run.integrators.convergence import STUCK, TRUSTED_INCREMENT
+from dalembert.run.rounded_rows import HELD_PRECISION
 from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.lu import factor_lu, solve_lu
 from dalembert.solve.rows import row_product
 
 ALPHA_ITERATIONS = 25
-# Size of increments, in units of the tolerances, from which on their contraction can be trusted.
-TRUSTED_INCREMENT = 10.0
 ALPHA_CONTRACTION = 0.3  # contraction at which a new matrix is worth its price
 ITERATIONS_TO_REUSE = 4  # iterations up to which a matrix is good for the next step too
-TIGHT = 1e-13  # relative residual of constraints that is always good enough
 ROUND_OFF_INCREMENT = 1e-7  # relative size of increments that can be due to round-off
-STUCK = 1e-6  # residual of constraints that is never good enough
 
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats))
@@ -277,7 +275,7 @@ def solve_step(plan, mem, t, h, z, znew, rtol, atol):
         evaluate(plan, mem, t, h, z, znew)
         last, worst = worst, _constraint_residual(plan, mem)
         if small:
-            if worst <= TIGHT or (worst <= STUCK and worst > 0.5 * last and age == 0):
+            if worst <= HELD_PRECISION or (worst <= STUCK and worst > 0.5 * last and age == 0):
                 I.h_matrix = h if k <= ITERATIONS_TO_REUSE else 0.0
                 return 1
             made = made and worst <= ALPHA_CONTRACTION * last

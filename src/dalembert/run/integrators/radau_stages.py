@@ -17,8 +17,7 @@ from dalembert.run.integrators.radau_rounding import is_rounding
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
-
-SAME_STEP = 1e-12  # relative: steps for which one factorisation serves
+from dalembert.solve.tolerances import SAME
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -58,7 +57,7 @@ def factorise(plan, mem, h):
     """Factorise both Newton matrices for a step h, unless that is done; returns 0 if they cannot be factorised."""
     ints = ints_at(plan.ints, plan.n_ints)
     at = radau_work(plan.step_work)
-    if abs(at.h_factors - h) <= SAME_STEP * h:
+    if abs(at.h_factors - h) <= SAME * h:
         return 1
     matrix = newton_matrix(at.newton_matrix)
     at.n_factors += 1

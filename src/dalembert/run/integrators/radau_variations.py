@@ -27,10 +27,10 @@ from dalembert.native.kernel import Kernel, compile_kernel
 from dalembert.run.integrators.radau_coefficients import INVERSE, NODES
 from dalembert.run.residuals.form import Residual, SettledForm
 from dalembert.solve.decompositions import solve
+from dalembert.solve.tolerances import SETTLED_STEP
 
 # Iterations, and the correction of the state, relative to its size, that ends them.
 CORRECTIONS_PER_STEP, LAST_CORRECTION = 25, 1e-12
-STAGNANT_CORRECTION = 1e-9  # correction with which they may end where it no longer shrinks
 ENTRIES_PER_BATCH = 1_000_000  # entries of Newton matrices that are treated at once
 SOLVE_RESIDUAL = 1e-7  # residual of a solve, relative to its terms
 
@@ -103,7 +103,7 @@ class StepDerivatives:
             step = self._solve(self._matrix(steps, F_y, F_rate), -F.reshape(count, 3 * n, 1)).reshape(count, 3, n)
             Z += step
             size = float((np.abs(step[..., :nz]) / scale).max(initial=0.0))
-            if size <= LAST_CORRECTION or (last <= STAGNANT_CORRECTION and size >= last):
+            if size <= LAST_CORRECTION or (last <= SETTLED_STEP and size >= last):
                 return Z
             last = size
         raise self._failure(f"the stages of a step were not found again (corrections of {last:.2g})")

@@ -20,18 +20,16 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at
 from dalembert.run.evaluate import load_state, rates
+from dalembert.run.integrators.convergence import STUCK, TRUSTED_INCREMENT
 from dalembert.run.integrators.state_space_matrix import linearise, onto_independent, state_space_work
+from dalembert.run.rounded_rows import HELD_PRECISION
 from dalembert.solve.lu import solve_lu
 from dalembert.solve.rows import row_product
 
 ITERATIONS_PER_MATRIX = 12
 REFRESHES = 2  # of the matrix within a stage
-# Size of increments, in units of the tolerances, from which on their contraction can be trusted.
-TRUSTED_INCREMENT = 10.0
 STATE_SPACE_CONTRACTION = 0.4  # contraction at which a new matrix is worth its price
-TIGHT = 1e-13  # relative residual of constraints that is always good enough
 RENEWING_RESIDUAL = 1e-11  # residual of constraints for which a new matrix is worth its price
-STUCK = 1e-6  # residual of constraints that is never good enough; between, near singular positions, it is taken
 
 
 @jit(f8(Plan, Floats))
@@ -113,7 +111,7 @@ def _settle(plan, mem, t, z):
     for _ in range(ITERATIONS_PER_MATRIX):
         load_state(plan, mem, t, z)
         worst = _normal(plan, mem)
-        if worst <= TIGHT or _at_round_off(plan, mem, z):
+        if worst <= HELD_PRECISION or _at_round_off(plan, mem, z):
             return 0.0
         if worst > 0.5 * before:
             return worst

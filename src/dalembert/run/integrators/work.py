@@ -10,9 +10,7 @@ from __future__ import annotations
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8
-from dalembert.run.evaluate import load_state, violation
-
-OFF_CONSTRAINTS = 1e-9  # relative residual of constraints from which on a state is off them
+from dalembert.run.evaluate import OFF_CONSTRAINTS, load_state, violation
 
 
 @jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8, f8))

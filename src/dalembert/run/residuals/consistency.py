@@ -11,11 +11,11 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.run.formulations.choice import WEIGHTLESS, choose
 from dalembert.solve.decompositions import least_squares, pseudo_inverse, row_space
+from dalembert.solve.tolerances import UNIT_ROW_RANK
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-REPEATED_ROW = 1e-9  # part of a constraint that others do not contain, below which it repeats them
 CORRECTION_STEPS = 3  # of Newton's method from a state that nearly satisfies the constraints
 REGULAR_DIRECTION = 1e-6  # relative singular value below which a direction is left alone, as at singular positions
 
@@ -49,7 +49,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
             basis = row_space(A[kept] / mass)
             rest = free / mass
             rest = rest - rest @ basis.T @ basis
-            small = np.linalg.norm(rest, axis=1) < REPEATED_ROW * np.linalg.norm(free / mass, axis=1)
+            small = np.linalg.norm(rest, axis=1) < UNIT_ROW_RANK * np.linalg.norm(free / mass, axis=1)
             free = np.where(small[:, None], 0.0, rest * mass)
         kept += [level[row] for row in choose(M, free).rows]
     return (*sorted(kept), *range(linear, system.nc))

@@ -12,7 +12,8 @@ from dalembert.solve.decompositions import decompose, singular_values
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-KEPT, DENSE_SETTLING_STEPS = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
+# Of singular values: rows with larger ones stay independent, in dense and in sparse rows; and Newton steps along them.
+KEPT, DENSE_SETTLING_STEPS = 1e-2, 4
 VANISHING = 0.05  # of the largest singular value
 
 

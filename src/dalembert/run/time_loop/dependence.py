@@ -15,6 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, i8
 from dalembert.run.time_loop.dense_rows import DenseRows
 from dalembert.run.time_loop.sparse_rows import SparseRows, spare_of
+from dalembert.solve.tolerances import INDEPENDENT, NAMED_PART
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -31,10 +32,8 @@ ZERO_SPACING = 0.02  # of the way between samples: how far from a zero it is loo
 # part: a minimum above 0.015 of the fall between samples, hypot(0.02, 0.015) = 0.5 x 1.25 x 0.04, is none.
 BETWEEN, AS_PROMISED = 0.5, 0.25
 DIP_SAMPLES, DIP_DEPTH = 7, 0.3
-INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 STEPPED_OVER = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
 LAST_SHIFT = 0.01  # times the root of the resolution: a shorter move, whose square counts, is the last
-NAMED_PART = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
 Function = Callable[[np.ndarray], np.ndarray]  # values (nt,) at times (nt,)

@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.native.jit import address_of
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
+from dalembert.run.evaluate import OFF_CONSTRAINTS
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import APPROACHED, AVOIDED, MISSED, NO_MOTION, STARTED, Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
@@ -51,7 +52,6 @@ SOUGHT = 3.0  # error sought, in tolerances
 STRICT = 10.0  # error allowed at first, in tolerances
 FIXED_STEP_TOLERANCE = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
-ON_CONSTRAINTS = 1e-9  # a state with larger residuals is not on the constraints
 DEEPER = 0.5  # of the worst quality met: where to look again; between looks further apart a motion may turn away
 # Of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead.
 NEARLY_DEPENDENT = 0.05
@@ -294,7 +294,7 @@ class Passages:
         if not run.method.restarts:
             return f"{run.method.name} cannot pass it by a step of another method"
         off = engine.violation(run.t, run.z[: engine.size])
-        if off > ON_CONSTRAINTS:
+        if off > OFF_CONSTRAINTS:
             return f"the state is off the constraints by {off:.1e}; use Projection() to pass it"
         return ""
 

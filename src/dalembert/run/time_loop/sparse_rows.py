@@ -11,14 +11,13 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.engine import Engine
 from dalembert.run.evaluate import load_state
+from dalembert.run.time_loop.dense_rows import KEPT, VANISHING
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_row_lengths import factor_sized, measure_lengths
 from dalembert.solve.sparse_spectrum import find_singular_values, find_vanishing, new_basis, tridiagonalise
 
-# Rows with larger singular values stay independent; steps along them; see below.
-KEPT, SPARSE_SETTLING_STEPS, RESIDUAL_FILTERS = 1e-2, 8, 4
-VANISHING = 0.05
+SPARSE_SETTLING_STEPS, RESIDUAL_FILTERS = 8, 4  # steps along the rows that stay independent; see below
 
 
 def spare_of(engine: Engine) -> Engine:
