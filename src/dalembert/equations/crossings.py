@@ -14,9 +14,9 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.native.enclosures import bounds, values
+from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape
 
-EPSILON = 2.0**-52
 MOST_PIECES = 200_000
 MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from any two
 

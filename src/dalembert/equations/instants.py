@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equations.crossings import EPSILON, crossing_times
+from dalembert.equations.crossings import crossing_times
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.enclosures import bounds
+from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape, read_tape
 
 GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen

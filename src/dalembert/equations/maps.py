@@ -11,6 +11,7 @@ from dalembert.equations.features import Feature
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.cells import largest, lay_cells, supremum
+from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape, read_tape
 
 MOST_CELLS = 200_000  # of one function
@@ -122,7 +123,7 @@ def _period(system: System, shape: int, x: np.ndarray) -> float:
     if not rates.size or not rates.min() > 0.0:
         return 0.0
     multiples = rates / rates.min()
-    whole = np.abs(multiples - np.rint(multiples)) <= 4.0 * np.finfo(float).eps * multiples
+    whole = np.abs(multiples - np.rint(multiples)) <= 4.0 * EPSILON * multiples
     return float(2.0 * np.pi / rates.min()) if whole.all() else 0.0
 
 

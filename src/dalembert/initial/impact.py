@@ -21,10 +21,10 @@ from dalembert.equations.nonlinear_unknowns import check_known_mass
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.request import measured
+from dalembert.run.evaluate import OFF_CONSTRAINTS
 from dalembert.solve.least_squares import solve_least
 
 IMPACT_ITERATIONS = 30
-REMAINING_VELOCITY = 1e-9  # largest residual of a velocity constraint, relative to its size
 
 
 def strike(
@@ -81,9 +81,9 @@ def _rows(
 def _check(system: System, left: np.ndarray, sizes: np.ndarray, given: tuple[str, ...]) -> None:
     names = [row.name for row in system.rows if row.level != "acceleration"] + [f"given {name}" for name in given]
     share = np.abs(left) / sizes
-    if np.isfinite(share).all() and share.max(initial=0.0) <= REMAINING_VELOCITY:
+    if np.isfinite(share).all() and share.max(initial=0.0) <= OFF_CONSTRAINTS:
         return
-    bad = {names[k]: float(abs(left[k])) for k in np.argsort(-share) if not share[k] <= 0.1 * REMAINING_VELOCITY}
+    bad = {names[k]: float(abs(left[k])) for k in np.argsort(-share) if not share[k] <= 0.1 * OFF_CONSTRAINTS}
     listed = ", ".join(f"`{name}` {value:.3g}" for name, value in bad.items())
     raise InitialStateError(
         f"`{system.name}`: no impulse brings the speeds onto all velocity constraints; left over: "

@@ -22,11 +22,12 @@ from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.files import array_shapes, identity, packed, packed_passages
 from dalembert.motion.outputs import values_in_blocks
 from dalembert.motion.reactions import Reacting, constraint_power, reactions_of
-from dalembert.motion.recorded import RESOLVED, Recorded, one_time, times_within
+from dalembert.motion.recorded import Recorded, one_time, times_within
 from dalembert.motion.state import State
 from dalembert.motion.tables import check_sampled
 from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
+from dalembert.native.precision import RESOLVED
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
 from dalembert.run.run_facts import Energies

@@ -14,6 +14,7 @@ from dalembert.motion.archive import write_archive
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.tables import Tabled, check_sampled, columns_of, draw, output_names
 from dalembert.motion.verification import SecondRun, Verification
+from dalembert.native.precision import RESOLVED
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from dalembert.model.model import Model
     from dalembert.notebook_page import Page
-
-RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
 class Recorded(Tabled):

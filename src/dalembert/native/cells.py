@@ -13,11 +13,11 @@ import numpy as np
 
 from dalembert.native.enclosures import ORDER, UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
+from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Floats, Ints, f8, i8
 
 REMAINDER = 1e-6  # of the size of the function
-ROUND_OFF = 2.0**-52  # of the size: a function that changes by less is constant, whatever its series
 SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
 HUGE = 1e150  # a value that no motion gets to, as of exp(400); next to 1e308 there are no series
@@ -76,7 +76,7 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
-    if rest <= REMAINDER * size or change <= ROUND_OFF * size:
+    if rest <= REMAINDER * size or change <= EPSILON * size:
         return FINE
     if b - a > shortest:
         return HALVED

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.native import engine_object  # noqa: F401 - brings the machine code of native functions
 from dalembert.native.jit import jit
+from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import (
     ABSOLUTE,
     ADD,
@@ -56,7 +57,7 @@ from dalembert.native.types import Floats, Ints, f8, i8, several
 ORDER = 8  # that of the most accurate explicit method
 UPPER = ORDER + 1  # a series is the lower bounds of all orders, then their upper bounds
 WIDTH = 2 * UPPER
-ROUNDING = 4.0 * 2.0**-52  # relative rounding error of an operation
+ROUNDING = 4.0 * EPSILON  # relative rounding error of an operation
 
 
 @jit(several(f8, 2)(f8, f8, f8, f8))

@@ -22,7 +22,7 @@ from dalembert.run.status import OK
 from dalembert.solve.dense_products import exerted
 from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual
 
-OFF_CONSTRAINTS = 1e-9  # a state with a larger `violation` is not on the constraints
+OFF_CONSTRAINTS = 1e-9  # largest residual of a constraint, relative to the size of its row, of a state that is on it
 
 
 @jit(i8(Plan, Floats, f8, Floats))

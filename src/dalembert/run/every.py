@@ -8,11 +8,10 @@ from dataclasses import KW_ONLY
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
+from dalembert.native.precision import RESOLVED
 from dalembert.run.events import Change, read_change
 
-EPSILON = 2.0**-52
 MOST_TICKS = 1_000_000  # ticks of one clock: about 10 minutes and 6 GB
-TOGETHER = 16.0 * EPSILON  # ticks this close, relative to the time, are at the same time
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class Schedule:
     """Next ticks of the clocks of a run; each clock keeps the number of its next tick."""
 
     def __init__(self, clocks: Sequence[Every], span: tuple[float, float]) -> None:
-        least = TOGETHER * max(abs(span[0]), abs(span[1]))
+        least = RESOLVED * max(abs(span[0]), abs(span[1]))
         self.clocks, self.starts, self.numbers = tuple(clocks), [], []
         for clock in self.clocks:
             if clock.dt < least:
@@ -102,4 +101,4 @@ class Schedule:
 
 def _is_by(t: float, tick: float) -> bool:
     """Whether a tick is not later than t, up to round-off."""
-    return tick <= t + TOGETHER * max(abs(t), abs(tick))
+    return tick <= t + RESOLVED * max(abs(t), abs(tick))

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.native.precision import EPSILON
+
 UNIT = 1.0  # reference for singular values of unit rows
-ROUND_OFF = float(np.finfo(float).eps)  # times the larger of both sizes: where nothing else is known of a matrix
 
 
 class SingularValues(NamedTuple):
@@ -57,7 +58,7 @@ def rank_of(A: np.ndarray, tolerance: float | None = None, beside: float | None 
     """Number of independent rows of A (m, n); without a tolerance, up to round-off."""
     if not A.size:
         return 0
-    least = ROUND_OFF * max(A.shape) if tolerance is None else tolerance
+    least = EPSILON * max(A.shape) if tolerance is None else tolerance  # None: nothing else is known of A
     return _count(singular_values(A), least, beside)
 
 

@@ -7,9 +7,9 @@ They stand beside the solvers, as native code reads some of them, and the source
 # of rows that have nearly one length: below this they are zero. Round-off of redundant rows is orders of magnitude
 # below; constraints this close to dependent would make reactions, and errors, larger by its reciprocal.
 UNIT_ROW_RANK = 1e-9
-# The same at positions that are known roughly only: where a solve failed, or on a branch next to another.
+# The same at positions that only lie near a solution: where a solve failed, or on the way along a branch.
 ROUGH_ROW_RANK = 1e-8
-# The same of values that come from squares or lie on a path: squares are known to round-off, values to the root of it.
+# The same along a path, or where values are roots of eigenvalues, which leave half of the digits: 1e-8 may be zero.
 INDEPENDENT = 1e-6
 # Singular values, or diagonal entries of a pivoted QR, of matrices in whole: below this part of the largest they are
 # zero. Lower than UNIT_ROW_RANK: what is weak beside the largest need not be nearly dependent.

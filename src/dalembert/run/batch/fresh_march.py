@@ -9,13 +9,14 @@ from __future__ import annotations
 from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
+from dalembert.native.precision import EPSILON, RESOLVED
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.integrators.automatic import FIRST_LOOK
 from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import launch, proceed
 from dalembert.run.time_loop.argument_maps import forget
-from dalembert.run.time_loop.clock import EPS, Clock
+from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.step_budget import MANY_STEPS, WINDOW
 
 UNSURE = 100  # the run has to be made by itself
@@ -75,7 +76,7 @@ def rewind(clock, batch, t0, t1, start):
     move(room, 0, start, 0, start.size)
     far = max(abs(t0), abs(t1))
     clock.t, clock.t_start, clock.t_end = t0, t0, t1
-    clock.h_max, clock.h_min, clock.gap = min(batch.max_step, t1 - t0), 16.0 * EPS * far, 4.0 * EPS * far
+    clock.h_max, clock.h_min, clock.gap = min(batch.max_step, t1 - t0), RESOLVED * far, 4.0 * EPSILON * far
     return 0
 
 

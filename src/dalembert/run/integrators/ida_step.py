@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.native.intrinsics import c_caller, floats_at, record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, f8, i8, interpolate_type, move, prepare_type, stride_type
+from dalembert.native.precision import RESOLVED
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite
 from dalembert.run.integrators.sundials import ERROR_TEST_FAILED, ONE_STEP
@@ -25,7 +26,6 @@ from dalembert.run.time_loop.columns import column
 STATIC_CHOICE_STEPS = 50
 CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
 BEGIN, REVIEW, FAILED = 0, 1, 2  # requests to Python
-ROUND_OFF = 16.0 * float(np.finfo(float).eps)
 
 # IDA's interpolant is a polynomial in its variables, of degree 5 at the most; the state is sampled at as many places of
 # a step as determine one, Chebyshev's.
@@ -144,7 +144,7 @@ def _advance(mem, w, t, limit, z):
         flag = _solve(w.solve, (w.memory, last, w.reached, w.y, w.ydot, ONE_STEP))
         if flag >= 0:
             reached = floats_at(w.reached, 1)[0]
-            w.tiny = w.tiny + 1 if reached - w.own < ROUND_OFF * last else 0
+            w.tiny = w.tiny + 1 if reached - w.own < RESOLVED * last else 0
             w.own, w.end = reached, limit if reached >= last else origin + reached
             if w.tiny <= CRAWL:
                 if w.end > t:
@@ -160,7 +160,7 @@ def _advance(mem, w, t, limit, z):
 def ida_stride(plan, mem, t, limit, z, stages, znew):
     """A step from z at t, not beyond `limit`: its end in znew and its length in mem; returns a status."""
     w = ida_work(plan.step_work)
-    if limit - t <= ROUND_OFF * max(abs(t), abs(limit)):  # too short for a first step: along the tangent
+    if limit - t <= RESOLVED * max(abs(t), abs(limit)):  # too short for a first step: along the tangent
         for i in range(z.size):
             znew[i] = z[i] + (limit - t) * stages[i]
         mem[plan.step_length], w.at = limit - t, math.nan

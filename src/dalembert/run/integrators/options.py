@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from numbers import Integral
 
-import numpy as np
-
 from dalembert.errors import OptionError
+from dalembert.native.precision import RESOLVED
 
-ROUND_OFF = float(np.finfo(float).eps)
 SMALLEST_RTOL = 5e-16
 MOST_FIXED = 1_000_000_000  # steps of fixed length where `max_steps` is not given
 
@@ -61,7 +59,7 @@ def check_fixed(name: str, **others: object) -> None:
 def check_span(name: str, step: float, span: tuple[float, float], most: int | None) -> None:
     """Raise OptionError if fixed steps cannot cross the interval: lost in round-off, or too many of them."""
     t0, t1 = span
-    least = 16.0 * ROUND_OFF * max(abs(t0), abs(t1))
+    least = RESOLVED * max(abs(t0), abs(t1))
     if step < least:
         raise OptionError(
             f"{name}: step is {step:g}, which t = {t0:g} .. {t1:g} cannot resolve in double precision; "

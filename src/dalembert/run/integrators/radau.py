@@ -19,6 +19,7 @@ from dalembert.equations.instants import seen_from_before
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel
+from dalembert.native.precision import EPSILON
 from dalembert.run.engine import Engine
 from dalembert.run.integrators.options import check_tolerances, settle_atol
 from dalembert.run.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
@@ -35,7 +36,6 @@ from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import StaticElimination
 
 NONZEROS_FROM = 700  # variables of a Newton matrix that is factorised over its nonzeros
-EPS = float(np.finfo(float).eps)
 SETTLING_STEP = 0.01  # of the time in which the motion changes: a step as which states are settled
 
 
@@ -136,7 +136,7 @@ class Radau(Stepping):
         work = lay_out(engine.work, kernels, linearisation, elimination)
         work.rtol, work.atol = self._tolerances
         # As in the code of Hairer and Wanner: what iterations leave has the same sign in every step, and adds up.
-        work.newton_tolerance = max(10.0 * EPS / work.rtol, math.sqrt(work.rtol))
+        work.newton_tolerance = max(10.0 * EPSILON / work.rtol, math.sqrt(work.rtol))
         work.keep_jacobian, work.fixed = _worth_keeping(kernels), float(self.step is not None)
         work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
         return work

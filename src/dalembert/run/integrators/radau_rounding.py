@@ -13,10 +13,10 @@ import math
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at
+from dalembert.native.precision import EPSILON
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.newton_matrix import solve_newton
 
-EPS = 2.220446049250313e-16
 SEVERAL = 10.0  # a residual is a sum of terms, each rounded
 
 
@@ -33,7 +33,7 @@ def rounding_norm(plan, mem, rtol, atol):
     call_kernel(at.residual_kernel, mem, x, R)
     for i in range(tested):
         mem[R + n + i] = mem[x + 1 + i]
-        way = EPS if (i * 2654435761 >> 16) & 1 else -EPS  # signs without a pattern along a chain
+        way = EPSILON if (i * 2654435761 >> 16) & 1 else -EPSILON  # signs without a pattern along a chain
         mem[x + 1 + i] += way * (abs(mem[x + 1 + i]) + mem[plan.sizes + i])
     call_kernel(at.residual_kernel, mem, x, F)
     plan.nfev += 2

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from dalembert.native.jit import address_of
+from dalembert.native.precision import EPSILON
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.step_budget import FIRST_LOOK
@@ -46,17 +47,15 @@ class Clock(Record):
     )
 
 
-PART = (
-    0.25  # of a cell or of the way between instants: a method that looks at the ends of steps alone sees a bump there
-)
+# Of a cell or of the way between instants: a method that looks at the ends of steps alone sees a bump there.
+PART = 0.25
 UNBOUNDED = 2**62
-EPS = float(np.finfo(float).eps)
-SAME_TIME = 6.0 * EPS  # of a time: more than it is rounded by, less than the gap over an instant (8 EPS of the last)
+SAME_TIME = 6.0 * EPSILON  # of a time: more than it is rounded by, less than the gap over an instant (8 of the last)
 
 
 def new_clock(t0: float, t1: float, method: Method) -> Clock:
     """The clock at the start of an interval."""
-    clock, unit = Clock.from_buffer_copy(_clock(method)), EPS * max(abs(t0), abs(t1))
+    clock, unit = Clock.from_buffer_copy(_clock(method)), EPSILON * max(abs(t0), abs(t1))
     clock.t = clock.t_start = t0
     clock.t_end = t1
     clock.h_max, clock.h_min, clock.gap = min(method.max_step, t1 - t0), 16.0 * unit, 4.0 * unit

@@ -23,10 +23,10 @@ from dalembert.native.plan import (
     ints_at,
     move,
 )
+from dalembert.native.precision import EPSILON
 from dalembert.run.evaluate import load_state
 from dalembert.run.time_loop.event_watch import CUBIC, DEGREE, watched
 
-EPSILON = 2.0**-52
 # A cubic through values and slopes at both ends of [0, 1] misses c s^2 (1 - s)^2, one through values at thirds
 # c s (s - 1/3) (s - 2/3) (s - 1); c is taken to be at most its own cubic coefficient.
 OFF, SLOPE_OFF = 1.0 / 16.0, 2.0 / 9.0
