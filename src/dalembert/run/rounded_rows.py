@@ -12,7 +12,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.sizing import sizing_at
 
 ROUND_OFF = 2.0**-50  # of the terms of a sum
-HELD_PRECISION = 1e-13  # part of its size to which a row is held, see `Projection`
+HELD_PRECISION = 1e-13  # relative to the size of a row: a residual that is always good enough, see `Projection`
 
 
 @jit(f8(Plan, Floats, i8))
