@@ -12,7 +12,7 @@ SLOW = [name for name in CASES if name not in FAST]
 def test_errors_beside_the_size_of_each_quantity(name):
     found = accuracy.measure(CASES[name])
     assert found.holds, found
-    assert found.apart <= 0.1 * max(found.error, accuracy.RTOL), "the reference is not trusted"
+    assert found.apart <= 0.1 * found.allowed, "the reference is not trusted"
 
 
 def test_there_are_enough_of_them_and_a_small_one_among_them():

@@ -11,20 +11,23 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.sizing import sizing_at
 
-EVEN = 65  # times over the span of a run at which rows are looked at, besides the edges of cells
+EVENLY = np.linspace(0.0, 1.0, 65)  # parts of the span of a run at which rows are looked at, besides edges of cells
 
 
 def looks_over(system: System, parameters: np.ndarray, begin: float, span: float) -> np.ndarray:
     """The times of a run at which to look at its drives: even ones, and where the maps of functions of time change."""
     if not (system.is_driven and span > 0.0):
         return np.zeros(0)
-    end, times = begin + span, [np.linspace(begin, begin + span, EVEN)]
+    end, even = begin + span, begin + span * EVENLY
+    if not system.features:
+        return even
+    times = [even]
     for made in maps_of(system, parameters).of_time:
         edges = made.over(begin, end)
         if made.period:
             edges = edges + made.period * (np.floor(begin / made.period) + np.arange(2.0)[:, np.newaxis])
         times.append(np.clip(edges.ravel(), begin, end))
-    return np.unique(np.concatenate(times))
+    return np.concatenate(times)
 
 
 @jit(i8(Plan, Floats, f8))
