@@ -127,7 +127,7 @@ def _accept(plan, mem, clock):
         if not math.isfinite(error):
             status, factor = NOT_FINITE, 0.25
         elif error > 1.0:
-            if plan.follows and shrunk and count_round_off(plan, mem, t, h, z, stages[:n], znew, clock.atol):
+            if plan.follows and count_round_off(plan, mem, t, h, z, stages[:n], znew, clock.atol):
                 clock.rejected += 1
                 continue
             status, factor = STEP_COLLAPSE, max(SHRINK, 0.9 * error ** (-clock.exponent))
