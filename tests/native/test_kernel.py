@@ -499,11 +499,21 @@ def test_the_least_recently_used_entries_are_pruned(tmp_path):
     os.utime(partial, (1000, 1000))
     assert cache.load(keys[0]) is not None  # used now, so the second is the oldest
     cache.store(keys[3], bytes(1000))
-    assert [cache.load(key) is not None for key in keys] == [True, False, True, True]
+    assert [cache.load(key) is not None for key in keys] == [True, False, False, True]  # a quarter is free
     assert not partial.exists()
     assert fresh.exists()
     assert ObjectCache(tmp_path, limit=10).store(keys[1], bytes(1000))
     assert [path.name for path in entries(cache)] == [keys[1] + object_cache._SUFFIX]
+
+
+def test_a_full_directory_is_not_looked_through_at_every_entry(tmp_path, monkeypatch):
+    looks, cache = [], ObjectCache(tmp_path, limit=20_000)
+    prune = ObjectCache._prune
+    monkeypatch.setattr(ObjectCache, "_prune", lambda *given: looks.append(1) or prune(*given))
+    for k in range(60):
+        assert cache.store(f"{k:064x}", bytes(1000))
+    assert len(looks) <= 1 + 60 / (0.2 * 20)
+    assert sum(path.stat().st_size for path in entries(cache)) <= cache.limit
 
 
 def test_the_default_directory_follows_the_environment(monkeypatch, tmp_path):

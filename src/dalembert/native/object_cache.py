@@ -20,6 +20,7 @@ from pathlib import Path
 from dalembert.file_writing import STALE_SECONDS
 
 LIMIT = 256 * 2**20  # bytes
+ROOM = 0.25  # part of the limit that pruning frees: a full directory is not to be looked through at every entry
 _MAGIC = b"dalembert-object-1\n"
 _SUFFIX = ".object"
 _TEMPORARY = ".partial"
@@ -47,7 +48,10 @@ _SIZES: dict[str, int] = {}  # bytes in a directory, as this process knows it
 
 
 class ObjectCache:
-    """A directory of byte strings under 64-digit hexadecimal keys; above `limit` bytes the least recently used go."""
+    """A directory of byte strings under 64-digit hexadecimal keys.
+
+    Above `limit` bytes the least recently used go, until a part `ROOM` of it is free.
+    """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None, *, limit: int = LIMIT) -> None:
         """`directory` None means `default_directory()`; it is created when something is first stored."""
@@ -92,7 +96,10 @@ class ObjectCache:
         _SIZES[place] = self._prune(keep) if known is None or known + added > self.limit else known + added
 
     def _prune(self, keep: str) -> int:
-        """Remove stale temporary files and, above the limit, the entries used longest ago, never `keep`; bytes left."""
+        """Remove stale temporary files and, above the limit, the entries used longest ago, never `keep`.
+
+        Returns the bytes that are left.
+        """
         now = time.time()
         entries = []
         for item in os.scandir(self.directory):
@@ -104,8 +111,9 @@ class ObjectCache:
                 elif item.name.endswith(_SUFFIX):
                     entries.append((status.st_mtime_ns, item.name, status.st_size, item.path))
         total = sum(size for _, _, size, _ in entries)
+        least = self.limit if total <= self.limit else (1.0 - ROOM) * self.limit
         for _, name, size, path in sorted(entries):
-            if total <= self.limit:
+            if total <= least:
                 break
             if name != keep:
                 with contextlib.suppress(OSError):
