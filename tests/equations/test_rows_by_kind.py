@@ -59,6 +59,21 @@ def test_rows_of_a_kind_are_those_of_the_coordinates(monkeypatch, kind):
         np.testing.assert_allclose(own, expected, rtol=1e-12, atol=1e-12)
 
 
+def on_a_rod():
+    """A body that hangs on one rod: a single row in all."""
+    model = da.Model("body on a rod")
+    body = model.body("B", mass=1.0, inertia=[0.01, 0.02, 0.02])
+    model.joints.rod("R", model.marker(model.ground, [0, 0, 0]), model.marker(body, [0.1, 0, 0]), length=0.5)
+    return model
+
+
+def test_a_single_row_of_a_kind(monkeypatch):
+    found = derived(on_a_rod())
+    by_hand(monkeypatch)
+    for own, expected in zip(found, derived(on_a_rod()), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_a_body_whose_speeds_are_not_its_velocities_is_left_to_the_coordinates(monkeypatch):
     found = derived(chain(slow=2))
     by_hand(monkeypatch)

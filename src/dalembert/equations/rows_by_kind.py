@@ -51,7 +51,7 @@ class KindRows:
     @property
     def stated(self) -> ca.SX:
         """Residuals as stated, (n, 1): phi of position rows, psi of the others."""
-        return ca.vertcat(self.phi, self.psi[self.phi.shape[0] :])
+        return ca.vertcat(self.phi, self.psi[self.phi.shape[0] :, :])
 
     def join(self, rest: Constraints, kept: Sequence[int]) -> Constraints:
         """These rows and the other `kept` ones, in the order of all constraints."""
