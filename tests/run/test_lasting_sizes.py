@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from sympy import Float, Max, cosh, exp, lambdify, sin, tanh
+from sympy import Float, Max, Rational, cosh, exp, lambdify, sin, sinh, tanh
 
 import dalembert as da
 from dalembert import problems
@@ -198,10 +198,13 @@ def test_a_length_of_zero_is_refused_by_name():
         system.simulate(state, 1.0)
 
 
-SHAPES = {
-    "logistic": lambda s: 1 / (1 + exp(-s)),
-    "rising logistic": lambda s: 2 * exp(s) / (2 + 2 * exp(s)),
-    "hyperbolic secant": lambda s: 1 / cosh(s),
+SHAPES = {  # with what they end at, and the integral of the difference from a jump to that
+    "logistic": (lambda s: 1 / (1 + exp(-s)), 1.0, 0.0),
+    "rising logistic": (lambda s: 2 * exp(s) / (2 + 2 * exp(s)), 1.0, 0.0),
+    "logistic of a power": (lambda s: (1 + 2 * exp(-s)) ** Rational(-1, 3), 1.0, np.pi / 12**0.5 + np.log(3**1.5 / 2)),
+    "hyperbolic tangent": (lambda s: (1 + sinh(s) / cosh(s)) / 2, 1.0, 0.0),
+    "hyperbolic secant": (lambda s: 1 / cosh(s), 0.0, np.pi),
+    "logistic bump": (lambda s: exp(s) / (1 + exp(s)) ** 2, 0.0, 1.0),
 }
 
 
@@ -209,16 +212,26 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_whose_exponentials_overflow_long_before_they_begin(name, width):
     """exp(5/w) is more than numbers hold, and SymPy takes it out of exp(-(t - 5)/w)."""
-
-    def shape(t):
-        return SHAPES[name]((t - 5) / Float(width))
-
-    exact = (np.pi * width, 0.0) if name == "hyperbolic secant" else (END - 5.0, 1.0)
+    shape, end, rest = SHAPES[name]
     for of_velocity in (False, True):
-        system, _ = driven(shape, of_velocity=of_velocity)
+        system, _ = driven(lambda t: shape((t - 5) / Float(width)), of_velocity=of_velocity)
         motion = system.simulate(system.initial({"x": 0.0} if of_velocity else {}), END)
         assert motion.certificate.ok, motion.certificate
-        assert motion["x"][-1] == pytest.approx(exact[0 if of_velocity else 1], abs=20 * RTOL * exact[0])
+        exact = end * (END - 5.0) + rest * width if of_velocity else end
+        assert motion["x"][-1] == pytest.approx(exact, abs=20 * RTOL * max(end, width))
+
+
+def test_widths_may_be_parameters():
+    model = da.Model("pushed")
+    (x,) = model.coordinates("x")
+    (w,) = model.parameters(w=1.0)
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: exp((model.t - 5) / w) / (1 + exp((model.t - 5) / w)) + 1 / cosh((model.t - 2) / w)})
+    system = model.compile()
+    for width in (0.1, 1e-3, 1e-5):
+        motion = system.simulate(system.initial({x: 0.0, "x_dot": 0.0}, parameters={w: width}), END)
+        assert motion.certificate.ok, motion.certificate
+        assert motion["x_dot"][-1] == pytest.approx(END - 5.0 + np.pi * width, abs=20 * RTOL * (END - 5.0))
 
 
 def test_a_drive_through_zero_beside_a_force_that_is_still_tiny():

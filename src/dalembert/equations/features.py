@@ -144,7 +144,7 @@ class _Search:
         return {self.places[x] for x in read} if read <= self.places.keys() else None
 
     def _of_one(self, node: Any, k: int) -> _Part:
-        graph = ca.substitute(self.low(node), self.moving[k], self.z)
+        graph = ca.substitute(self.low.stated(node), self.moving[k], self.z)
         return _Part(node, self.moving[k], graph, self._phases(node, k), of_time=k == 0)
 
     def _phases(self, node: Any, k: int) -> list[ca.SX]:

@@ -258,4 +258,4 @@ def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Sym
 
 def crossing_function(argument: Any, low: Lowering, x: ca.SX) -> ca.Function:
     """An argument as a function of x, whose first entry is the time."""
-    return ca.Function("crossing", [x], [ca.densify(low(argument))])
+    return ca.Function("crossing", [x], [ca.densify(low.stated(argument))])

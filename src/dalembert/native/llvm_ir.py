@@ -23,8 +23,6 @@ from dalembert.native.operations import (
     LEAVES,
     LOGICAL,
     PARTS,
-    STEEP,
-    STEEPEST,
     TABLE,
     TURNS,
 )
@@ -210,10 +208,7 @@ class Block:
         if op in ARITHMETIC:
             self.lines.append(f"{target} = " + ARITHMETIC[op].format(*map(self.name, arguments)))
         elif op in CALLS:
-            names = [self.name(a) for a in arguments]
-            if op in STEEP:
-                names = [self._bounded(names[0], value, both=op != ca.OP_EXP)]
-            operands = ", ".join(f"double {name}" for name in names)
+            operands = ", ".join(f"double {self.name(a)}" for a in arguments)
             self.lines.append(f"{target} = call double @{CALLS[op]}({operands})")
         elif op in COMPARISON or op in LOGICAL:
             if op in COMPARISON:
@@ -230,15 +225,6 @@ class Block:
         else:
             self._compute_sign(value, self.name(arguments[0]))
         self.names[value] = target
-
-    def _bounded(self, operand: str, value: int, *, both: bool) -> str:
-        """The operand text of an argument kept to at most STEEPEST, on `both` sides of zero; NaN stays."""
-        for side, sign in (("ogt", 1), ("olt", -1)) if both else (("ogt", 1),):
-            bound, kept = f"double {sign * STEEPEST}", f"%{side}{value}"
-            self.lines.append(f"{kept}.is = fcmp {side} double {operand}, {sign * STEEPEST}")
-            self.lines.append(f"{kept} = select i1 {kept}.is, {bound}, double {operand}")
-            operand = kept
-        return operand
 
     def _look_up(self, value: int, table: int, part: int, operand: str) -> None:
         # A piece is handed on as a double, like all values: work arrays hold nothing else.

@@ -30,9 +30,6 @@ _LIBM = {
     )
 } | {ca.OP_CONSTPOW: "pow"}
 CALLS = _INTRINSIC | _LIBM
-# Exponentials of larger arguments stay at 1e260: quotients as 1/(1 + exp(x)), and their derivatives, are finite.
-STEEPEST = 600.0
-STEEP = (ca.OP_EXP, ca.OP_SINH, ca.OP_COSH)
 # Both kinds yield an i1 besides the double 0.0 or 1.0, so that a condition is not compared with zero again.
 COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 LOGICAL = {ca.OP_NOT: "xor i1 {0}, true", ca.OP_AND: "and i1 {0}, {1}", ca.OP_OR: "or i1 {0}, {1}"}

@@ -38,7 +38,8 @@ class Lowering:
     def __init__(self, atoms: Mapping[sympy.Basic, casadi.SX]) -> None:
         self._atoms = atoms if isinstance(atoms, Atoms) else _read_atoms(atoms)
         self._graph = Graph()
-        self._emission = Emission(self._graph, self._atoms, lower_template)
+        self._emission = Emission(self._graph, self._atoms, lower_template, as_stated=False)
+        self._stated = Emission(self._graph, self._atoms, lower_template, as_stated=True)
         self._rules: dict[type, Rule] = {}
         self._atomic = Rule(self._atom)
         # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
@@ -48,6 +49,10 @@ class Lowering:
     def __call__(self, expr: sympy.Expr | float) -> casadi.SX:
         """The scalar (1, 1) of an expression or a number."""
         return self._emission.emit([self._root(expr)])[0]
+
+    def stated(self, expr: sympy.Expr) -> casadi.SX:
+        """The scalar (1, 1) of an expression for interval arithmetic: quotients as stated, whose bounds are tight."""
+        return self._stated.emit([self._root(expr)])[0]
 
     def vector(self, exprs: Sequence[Any]) -> casadi.SX:
         """The dense column (n, 1) of n expressions."""

@@ -117,12 +117,17 @@ class _Uses:
 class Emission:
     """The nodes of a graph as `casadi.SX`, each emitted once. `atoms` map its atoms to entries of columns.
 
+    Quotients of exponentials are emitted as mantissa and exponent, unless they are wanted `as_stated`.
+
     Atoms and instances of templates are entries of columns. They are picked out of these together, and become values of
     their own only where another operation needs them.
     """
 
-    def __init__(self, graph: Graph, atoms: Atoms, lowered: Callable[[Template], casadi.Function]) -> None:
+    def __init__(
+        self, graph: Graph, atoms: Atoms, lowered: Callable[[Template], casadi.Function], *, as_stated: bool
+    ) -> None:
         self._graph = graph
+        self._as_stated = as_stated
         self._atoms = atoms
         self._lowered = lowered
         self._columns = NumberedColumns()  # of templates, for all their instances
@@ -284,6 +289,8 @@ class Emission:
         op = self._graph.ops[node]
         if op in _UNARY:
             return casadi.SX.unary(_UNARY[op], *values)
+        if op == "bounded":
+            return values[0 if self._as_stated else 1]
         if op == "select":
             # Conditions are not among the values of a guarded emission, and come first in pairs in a plain one.
             own = values if len(values) < len(self._graph.args[node]) else values[1::2]

@@ -145,26 +145,7 @@ def _scaled(node: Any) -> Any:
     return next(whole, next((f for f in node.args if isinstance(f, sympy.exp)), None))
 
 
-def _over_exponential(node: Any) -> Any:
-    """1/(1 + exp(-x)) for exp(x)/(1 + exp(x)), whose derivatives in doubles are wrong beyond x = 354; else None."""
-    for factor in node.args:
-        for divisor in node.args if isinstance(factor, sympy.exp) else ():
-            if not (_divides(divisor) and divisor.base.is_Add and divisor.exp.is_Integer):
-                continue
-            terms = [(term, sympy.Mul.make_args(term)) for term in divisor.base.args]
-            same = [sympy.Mul(*(f for f in factors if f != factor)) for _, factors in terms if factor in factors]
-            if len(same) == 1 and same[0].is_number:
-                inverse = sympy.exp(-factor.exp) / same[0]
-                base = sympy.Add(1, *(term * inverse for term, factors in terms if factor not in factors))
-                rest = sympy.Mul(1 / same[0], *(f for f in node.args if f not in (factor, divisor)))
-                return rest * divisor.base ** (divisor.exp + 1) / base
-    return None
-
-
 def _mul_needs(node: Any) -> Sequence[Any]:
-    whole = _over_exponential(node)
-    if whole is not None:
-        return [whole]
     scaled = _scaled(node)
     factors = node.args if scaled is None else node.args[1:]
     inside = [factor for factor in factors if _divides(factor) or factor is scaled]
@@ -172,8 +153,6 @@ def _mul_needs(node: Any) -> Sequence[Any]:
 
 
 def _mul(graph: Graph, node: Any, parts: Sequence[int]) -> int:
-    if _over_exponential(node) is not None:
-        return parts[0]
     scaled = _scaled(node)
     factors, divisors = [], []
     for factor, part in zip(node.args if scaled is None else node.args[1:], parts, strict=True):
@@ -216,7 +195,7 @@ def _pow(graph: Graph, node: Any, parts: Sequence[int]) -> int:
     if node.base is sympy.E:
         return graph.put("exp", exponent)
     if halves is None:
-        return graph.put("pow", base, exponent)
+        return graph.real_power(base, exponent)
     if halves == 0:
         return graph.const(1.0)
     if halves > 0:
@@ -231,7 +210,7 @@ def _log(graph: Graph, node: Any, parts: Sequence[int]) -> int:
 
 def _log_of(graph: Graph, node: Any, part: int) -> int:
     value = graph.value(part)
-    return graph.put("log", part) if value is None else _constant(graph, node, sympy.log(sympy.Float(value)))
+    return graph.log(part) if value is None else _constant(graph, node, sympy.log(sympy.Float(value)))
 
 
 def _reciprocal(name: str) -> Build:
