@@ -9,20 +9,13 @@ ends and what that is off by inside, and a step that went too far is made again 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dalembert.equations.maps import CellMaps, maps_of
 from dalembert.native.cells import FINEST
-from dalembert.native.intrinsics import floats_at, record_at
-from dalembert.native.jit import address_of, jit
+from dalembert.native.intrinsics import floats_at
+from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
-from dalembert.native.types import Record, floats, ints, several
-from dalembert.run.time_loop.clock import PART
-
-if TYPE_CHECKING:
-    from dalembert.run.engine import Engine
+from dalembert.native.types import several
+from dalembert.run.run_maps import Maps, mapped
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
@@ -35,75 +28,6 @@ CUBIC_MARGIN = 2.0  # times what a cubic is off by there: by what it may be off 
 GOLDEN = 0.6180339887498949
 BISECTIONS = 52  # to the last bit of a part of the step
 ROUND_OFF = 2.0**-49
-
-
-class Maps(Record):
-    """Record of the cells of functions during a run, shared with native code."""
-
-    _fields_ = (
-        # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
-        # it reads; how many arguments it gives.
-        *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: input of the kernel; arguments and their rates at the start, at the end of and in a step.
-        *ints("input begins ends middles"),
-        # Blocks of floats, one entry per function: period and size of its argument, its range over the step at hand,
-        # and how far its cubic may be off.
-        *ints("periods sizes lows highs slacks"),
-        # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
-        *ints("arguments edges counts cells"),
-        # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
-        *floats("t limit limited"),
-        # Times the shortest cell that a step may go; whether the step at hand is to end at a jump (1, else 0).
-        *floats("reach jumped"),
-    )
-
-
-mapped = record_at(Maps)
-
-
-class ArgumentMaps:
-    """The maps of a run in its engine: laid out, and extended where arguments leave them."""
-
-    def __init__(self, engine: Engine, span: tuple[float, float], *, inside: bool) -> None:
-        self.engine, self.known = engine, maps_of(engine.system, engine.parameters)
-        self.record = self._lay_out(self.known)
-        self.record.reach = REACH if inside else PART
-        self.edges = [m.over(*span) if m.feature.of_time or m.period else np.zeros(0) for m in self.known.maps]
-        for k in range(self.record.n):
-            self._show(k)
-
-    def _lay_out(self, known: CellMaps) -> Maps:
-        engine, n = self.engine, len(known.maps)
-        places = np.array(known.places)
-        columns = sum(not feature.of_time for feature in engine.system.features)
-        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size
-        blocks = {"input": n_x + n_rates} | dict.fromkeys(("begins", "ends", "middles"), 2 * columns)
-        record, _ = engine.work.part(
-            "maps", Maps, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs", "slacks"), n),
-            dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
-        )  # fmt: skip
-        record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
-        record.n_x, record.n_rates = n_x, n_rates
-        record.t = record.limited = math.nan
-        record.kernel = engine.system.kernel("arguments").address if record.timed < n else 0
-        engine.work.ints[record.arguments :][:n] = places
-        engine.mem[record.periods :][:n] = [made.period for made in known.maps]
-        return record
-
-    def _show(self, k: int) -> None:
-        """Tell native code where the edges of a map are."""
-        ints, record, edges = self.engine.work.ints, self.record, self.edges[k]
-        ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
-
-    def extend(self) -> None:
-        """Extend the maps to the arguments reached by the step at hand."""
-        mem, record = self.engine.mem, self.record
-        for k in range(record.timed, record.n):
-            made, edges = self.known.maps[k], self.edges[k]
-            low, high = float(mem[record.lows + k]), float(mem[record.highs + k])
-            if low < high and not (made.period or (edges.size and edges[0] <= low and high <= edges[-1])):
-                self.edges[k] = made.over(low, high)
-                self._show(k)
 
 
 @jit(i8(Floats, f8, i8))
@@ -202,7 +126,6 @@ def _take_arguments(plan, mem, w, t, z, zdot, target):
     size = w.n_rates
     mem[w.input] = t
     move(mem, w.input + 1, z, 0, size)
-    move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
     move(mem, w.input + w.n_x, zdot, 0, size)
     call_kernel(w.kernel, mem, w.input, target)
     return 0
@@ -214,7 +137,8 @@ def _set_out(plan, mem, w, t, z, zdot):
 
     Sizes are made unlike: the difference of two coordinates has a size too.
     """
-    ints, rates = ints_at(plan.ints, plan.n_ints), w.input + w.n_x
+    ints, rates, size = ints_at(plan.ints, plan.n_ints), w.input + w.n_x, w.n_rates
+    move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
     for i in range(w.n_rates):
         mem[rates + i] = mem[plan.sizes + i] * (0.5 + GOLDEN * i % 1.0)
     _take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
