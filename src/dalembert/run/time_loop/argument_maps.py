@@ -23,7 +23,12 @@ MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the 
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
-INNER_PARTS = (0.21, 0.52, 0.83)  # parts of a step at which arguments are held against their cubics
+# Parts of a step at which arguments are held against their cubics, each with the weights there of the values at both
+# ends and of the slopes at both ends.
+INSIDE = tuple(
+    (s, (1.0 - s) ** 2 * (1.0 + 2.0 * s), s**2 * (3.0 - 2.0 * s), s * (1.0 - s) ** 2, s**2 * (s - 1.0))
+    for s in (0.21, 0.52, 0.83)
+)
 CUBIC_MARGIN = 2.0  # times what a cubic is off by there: by what it may be off anywhere
 GOLDEN = 0.6180339887498949
 BISECTIONS = 52  # to the last bit of a part of the step
@@ -173,12 +178,9 @@ def _turns(begin, end, slope, last):
 
 @jit(several(f8, 2)(f8, f8, f8, f8))
 def _range(begin, end, slope, last):
-    """The range of that cubic over [0, 1]."""
-    low, high = min(begin, end), max(begin, end)
-    for theta in _turns(begin, end, slope, last):
-        value = _cubic(theta, begin, end, slope, last)
-        low, high = min(low, value), max(high, value)
-    return low, high
+    """Bounds of that cubic over [0, 1]: it lies between its least and its largest Bernstein coefficient."""
+    second, third = begin + slope / 3.0, end - last / 3.0
+    return min(begin, end, second, third), max(begin, end, second, third)
 
 
 @jit(i8(Plan, Floats, Maps, f8, f8, Floats, Floats, Floats, Floats))
@@ -187,16 +189,16 @@ def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
     ints, m = ints_at(plan.ints, plan.n_ints), w.n_arguments
     for k in range(w.timed, w.n):
         mem[w.slacks + k] = 0.0
-    for theta in INNER_PARTS:
-        mem[w.input] = t + theta * h
+    for theta, a, b, c, d in INSIDE:
+        mem[w.input], first, last = t + theta * h, c * h, d * h
         for i in range(w.n_rates):
-            mem[w.input + 1 + i] = _cubic(theta, z[i], znew[i], h * zdot[i], h * zdotnew[i])
+            mem[w.input + 1 + i] = a * z[i] + b * znew[i] + first * zdot[i] + last * zdotnew[i]
         call_kernel(w.kernel, mem, w.input, w.middles)
         for k in range(w.timed, w.n):
             j = ints[w.arguments + k]
-            slope, last = h * mem[w.begins + m + j], h * mem[w.ends + m + j]
-            off = abs(mem[w.middles + j] - _cubic(theta, mem[w.begins + j], mem[w.ends + j], slope, last))
-            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * off)
+            begin, end = w.begins + j, w.ends + j
+            cubic = a * mem[begin] + b * mem[end] + first * mem[begin + m] + last * mem[end + m]
+            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * abs(mem[w.middles + j] - cubic))
     return 0
 
 
