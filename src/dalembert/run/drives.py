@@ -10,7 +10,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.run_maps import mapped
 from dalembert.run.sizing import sizing_at
 
-LOOKS = 64  # equal parts of the span of a run at whose ends rows are looked at, besides edges of cells
+EVEN_LOOKS = 64  # equal parts of the span of a run at whose ends rows are looked at, besides edges of cells
 
 
 @jit(i8(Plan, Floats, f8))
@@ -50,8 +50,8 @@ def measure_drives(plan, mem, t, span):
         mem[s.driven_speeds + j] = 0.0
     if s.driven == 0 or span == 0.0:
         return 0
-    for look in range(LOOKS + 1):
-        _look(plan, mem, t + span * look / LOOKS)
+    for look in range(EVEN_LOOKS + 1):
+        _look(plan, mem, t + span * look / EVEN_LOOKS)
     if plan.maps != 0:
         _look_at_edges(plan, mem, t, t + span)
     mem[plan.x] = t
