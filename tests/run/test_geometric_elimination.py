@@ -37,7 +37,7 @@ def corrected(system, state, drift, size, seed=1):
     """A state off the constraints by `size`, and where the drift control moves it."""
     rng = np.random.default_rng(seed)
     engine = Engine(system, state.parameters, da.LagrangeMultipliers(), drift)
-    engine.begin(0.0, state.z, 0.0, ("none", 1, None, 1e-6, ()))  # name, order, step, tolerance, stability
+    engine.begin((0.0, 0.0), state.z, ("none", 1, None, 1e-6, ()))  # name, order, step, tolerance, stability
     off = np.append(state.z + size * rng.standard_normal(8), np.zeros(int(system.works)))
     on, status = engine.corrected(0.0, off)
     assert status == 0

@@ -70,8 +70,8 @@ class CellMaps:
     """The maps of all features of a system with parameter values, those without a series left out."""
 
     def __init__(self, system: System, parameters: np.ndarray) -> None:
-        self.places: list[int] = []  # of each map among the arguments; -1 is the time
         self.maps: list[CellMap] = []
+        places: list[int] = []
         place, x = -1, np.concatenate([np.zeros(1 + system.nq + system.nu), parameters])
         for feature in system.features:
             place += not feature.of_time
@@ -81,13 +81,11 @@ class CellMaps:
             period = _period(system, feature.shape, x)
             made = CellMap(feature, tape.at(x), period)
             if feature.of_time or not (period and _are_uniform(made.over(0.0, period))):
-                self.places.append(-1 if feature.of_time else place)
+                places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
-
-    @property
-    def of_time(self) -> list[CellMap]:
-        """The maps of functions of time."""
-        return [made for made in self.maps if made.feature.of_time]
+        self.places = np.array(places, dtype=np.int64)  # of each map among the arguments; -1 is the time
+        self.periods = np.array([made.period for made in self.maps])
+        self.timed = places.count(-1)
 
 
 def maps_of(system: System, parameters: np.ndarray) -> CellMaps:

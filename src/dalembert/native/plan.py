@@ -55,8 +55,6 @@ class Plan(Record):
         # that read both; before them the residuals that `least_move` reads. `units` is the address of the sizes that
         # atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
         *ints("side sizes row_sizes units sizing"),
-        # Times during the run at which drives are looked at (see `run.drives`): their address and number.
-        *ints("looks n_looks"),
         # The address of what errors of steps are measured beside, `units` or, if that is followed, how far each
         # quantity has come (see `run.reached`).
         *ints("reached follows"),

@@ -7,6 +7,7 @@ their meaning. A signature reads `f8(Plan, Floats, i8)`: the type that comes bac
 from __future__ import annotations
 
 import ctypes
+from typing import Self
 
 from dalembert.dataclass import dataclass
 
@@ -48,7 +49,7 @@ class Record(ctypes.Structure):
 
     address = property(ctypes.addressof, doc="Where it lies; good as long as the record lives.")
 
-    def copied(self) -> Record:
+    def copied(self) -> Self:
         """Another record with the same numbers."""
         return type(self).from_buffer_copy(self)
 

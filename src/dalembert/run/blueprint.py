@@ -22,6 +22,7 @@ from dalembert.run.formulations.choice import Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
+from dalembert.run.run_maps import Maps, lay_out_maps
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import choose_solver
 from dalembert.run.vanishing_rows import lengths_function, rows_that_may_vanish
@@ -58,6 +59,7 @@ class Blueprint:
     records: tuple[Record | np.ndarray, ...] = ()  # records and arrays that the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
+    maps: Maps | None = None  # record of the cells of functions, None if there are none with features
     given: Kernel | None = None  # the unknowns of Newton's method for accelerations, where these are not (u', la)
 
 
@@ -126,7 +128,14 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = plan.reached = address_of(ones)
     return Blueprint(
-        work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records), given=given
+        work,
+        correct,
+        "" if feedback is None else feedback.name,
+        metric,
+        ones,
+        tuple(records),
+        maps=lay_out_maps(system, work),
+        given=given,
     )
 
 

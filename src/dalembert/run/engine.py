@@ -16,7 +16,6 @@ from dalembert.native.workspace import NOTHING
 from dalembert.run.blueprint import Solve, blueprint_of
 from dalembert.run.branch_memory import anchors_of, give, take_anchors
 from dalembert.run.drift.start import Start
-from dalembert.run.drives import looks_over
 from dalembert.run.evaluate import rates, sample, violation
 from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
@@ -26,6 +25,7 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
+from dalembert.run.run_maps import RunMaps
 from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
@@ -46,7 +46,7 @@ class Engine:
     choice: Choice | None = None
     started: Start | None = None
     scales: Scales | None = None
-    maps: Any = None  # of functions with features, see `time_loop.argument_maps`; laid when a run starts
+    maps: RunMaps | None = None  # of functions with features; laid when a run starts
     budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
     worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 
@@ -77,26 +77,32 @@ class Engine:
         if columns:
             self._use(Solve(0, self.plan.accelerate))
 
-    def begin(self, t: float, z: np.ndarray, span: float, stepping: tuple[Any, ...]) -> None:
-        """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
+    def begin(self, span: tuple[float, float], z: np.ndarray, stepping: tuple[Any, ...]) -> None:
+        """Tell the drift control where and how a run over `span` starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         if self.scales is None:
-            self.measure(t, z[: self.size], span)
-        rate = Scales.read(self.work, self.system).rate
-        self._tell_drift(Start(t, q, u, self.parameters, rate, *stepping))
+            self.measure(span, z[: self.size])
+        else:
+            self._lay_maps(span)
+        self._tell_drift(Start(span[0], q, u, self.parameters, self._rate, *stepping))
         self.plan.unsolved = 0
 
-    def measure(self, t: float, z: np.ndarray, span: float) -> float:
-        """Find the sizes of coordinates, speeds and rows in the state z = (q, u) a run of length `span` starts from.
+    def measure(self, span: tuple[float, float], z: np.ndarray) -> float:
+        """Find the sizes of coordinates, speeds and rows in the state z = (q, u) that a run over `span` starts from.
 
         Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
         """
         state = self._checked(z)
-        self._looks = looks_over(self.system, self.parameters, t, span)
-        self.plan.looks, self.plan.n_looks = address_of(self._looks), self._looks.size
-        violation = measure.call(*self.work.numbers, t, address_of(state), state.size, span)
+        self._lay_maps(span)
+        violation = measure.call(*self.work.numbers, span[0], address_of(state), state.size, span[1] - span[0])
         self.scales = Scales.read(self.work, self.system)
         return violation
+
+    def _lay_maps(self, span: tuple[float, float]) -> None:
+        """Lay the cells of functions with features over the span of a run."""
+        record = self.blueprint.maps
+        if record is not None and span[1] > span[0] and (self.maps is None or self.maps.span != span):
+            self.maps = RunMaps(record.copied(), self.work, self.system, self.parameters, span)
 
     def note_sizes(self) -> None:
         """Adopt the sizes of the rows as they have grown in a run (see `run.rounded_rows`)."""
@@ -118,7 +124,7 @@ class Engine:
         Errors of steps count beside how far each quantity has come, if `follow` asks for that.
         """
         self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
-        self.reached = np.ones(self.size) if follow else self.units
+        self.reached = np.empty(self.size) if follow else self.units
         self.plan.units, self.plan.reached = address_of(self.units), address_of(self.reached)
         self.plan.follows = follow
 
@@ -150,11 +156,12 @@ class Engine:
             )
         return tuple(notes)
 
-    def begin_with(self, t: float, z: np.ndarray, solution: np.ndarray) -> None:
+    def begin_with(self, t: float, z: np.ndarray, udot: np.ndarray, multipliers: np.ndarray) -> None:
         """Have a run begin on the branch of a state (q, u) with (u', la), where there are several."""
         unknowns = self.blueprint.given
         if self.plan.iteration:
-            known = solution if unknowns is None else unknowns(np.concatenate([[t], z, self.parameters, solution]))
+            known = np.concatenate([udot, multipliers])
+            known = known if unknowns is None else unknowns(np.concatenate([[t], z, self.parameters, known]))
             give(self.work, known)
 
     def resume(self, facts: RunFacts) -> None:
@@ -375,7 +382,7 @@ class Engine:
         """
         s = self.system
         if self.scales is None and len(t):
-            self.measure(float(t[0]), z[0, : self.size], float(t[-1] - t[0]))
+            self.measure((float(t[0]), float(t[-1])), z[0, : self.size])
         if not self.choices and len(t):
             self.choose(float(t[0]), z[0])
         n_p, n_v = s.count("position"), s.count("velocity")

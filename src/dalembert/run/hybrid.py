@@ -97,7 +97,7 @@ class _Course:
         if state.system in self.scales:
             engine.take_scales(self.scales[state.system])
         else:
-            engine.measure(state.t, z0, self.span[1] - state.t)
+            engine.measure((state.t, self.span[1]), z0)
             self.scales[state.system] = engine.scales
         segment = run_segment(
             self.recipe, engine, state, z0, (state.t, end), times, self.progress, self._zeros(),

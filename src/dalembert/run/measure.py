@@ -99,7 +99,7 @@ def _measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
     _evaluate(plan, mem)
-    measure_drives(plan, mem, t)
+    measure_drives(plan, mem, t, span)
     measure_coordinates(plan, mem, z, span)
     mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
     return 0

@@ -79,7 +79,7 @@ def run_segment(
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)] if events else []
     watch = _watch(engine, state, watched, past) if watched else None
-    engine.begin_with(span[0], z0, np.concatenate([state.udot, state.multipliers]))
+    engine.begin_with(span[0], z0, state.udot, state.multipliers)
     table = storage.begin(lambda t, z: _underway(recipe, engine, state, (span[0], z0), t, z))
     if watch is None:
         samples = recipe.integrator.run(engine, start, span, t_eval, progress, table)

@@ -141,7 +141,7 @@ def run_from(
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
     z0 = state.z
-    if not engine.measure(span[0], z0, span[1] - span[0]) <= REPAIRABLE:
+    if not engine.measure(span, z0) <= REPAIRABLE:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows, known=known)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)

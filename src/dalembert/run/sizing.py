@@ -16,15 +16,15 @@ class Sizing(Record):
 
     `kinds` of coordinates; `inertias`: where in mem the diagonal of M is. The nonzeros of A by rows: starts, columns,
     places in mem; those of G, the gradients of phi and the invariants in q, and of C: starts and columns, and where in
-    mem they follow each other; `before`: room to keep those of G. What time makes of rows, and
-    of speeds (see `run.drives`).
+    mem they follow each other; `before`: room to keep those of G. Whether rows depend on the
+    time, what it makes of them, and of speeds (see `run.drives`).
     """
 
     _fields_ = (
         *ints("kernel out levels kinds inertias"),
         *ints("a_starts a_columns a_places"),
         *ints("g_starts g_columns gradients c_starts c_columns leads before"),
-        *ints("drives driven_speeds"),
+        *ints("driven drives driven_speeds"),
     )
 
 
@@ -37,7 +37,7 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
     The blocks plan.mass and plan.jacobian are dense or hold nonzeros, as `solve.sparse_layout` lists them.
     """
     m, plan, kernel = system.mechanics, work.plan, system.kernel("geometry")
-    found = Sizing(kernel=kernel.address, levels=plan.np + plan.ni)
+    found = Sizing(kernel=kernel.address, levels=plan.np + plan.ni, driven=int(system.is_driven))
     A, G, C = (matrix.sparsity().T for matrix in (m.known(m.A), m.position_gradients, m.C))
     if sparse:
         pattern = m.saddle_pattern

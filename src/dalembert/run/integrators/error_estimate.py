@@ -94,8 +94,9 @@ class FifthAndThirdOrderError:
                 scale = 1.0 / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))
                 err3 += (third[i] * scale) ** 2
                 err5 += (fifth[i] * scale) ** 2
-            err3 += explicit_work_error(plan, third, z, znew, rtol, atol) ** 2
-            err5 += explicit_work_error(plan, fifth, z, znew, rtol, atol) ** 2
+            if plan.nz > size + plan.n_variations:
+                err3 += explicit_work_error(plan, third, z, znew, rtol, atol) ** 2
+                err5 += explicit_work_error(plan, fifth, z, znew, rtol, atol) ** 2
             below = err5 + 0.01 * err3
             worst = 0.0 if below == 0.0 else err5 / math.sqrt(below * size)
             if plan.n_variations:

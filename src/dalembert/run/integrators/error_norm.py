@@ -18,18 +18,18 @@ def error_norm(plan, error, z, znew, rtol, atol):
     units = floats_at(plan.reached, size)
     for i in range(size):
         total += (error[i] / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
-    return math.sqrt((total + explicit_work_error(plan, error, z, znew, rtol, atol) ** 2) / size)
+    if plan.nz > size + plan.n_variations:
+        total += explicit_work_error(plan, error, z, znew, rtol, atol) ** 2
+    return math.sqrt(total / size)
 
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def explicit_work_error(plan, error, z, znew, rtol, atol):
-    """Error of the work relative to WORK_TOLERANCES times the tolerances and its energy; 0 without sources of work.
+    """Error of the work, if there is any, relative to WORK_TOLERANCES times the tolerances and its energy.
 
     A push between two steps is exact for the speeds and not for the work, if it is a polynomial.
     """
     size = plan.nq + plan.nu
-    if plan.nz - plan.n_variations == size:
-        return 0.0
     unit = floats_at(plan.units, size + 1)[size]
     return error[size] / (WORK_TOLERANCES * (atol * unit + rtol * max(unit, abs(z[size]), abs(znew[size]))))
 

@@ -9,20 +9,13 @@ ends and what that is off by inside, and a step that went too far is made again 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dalembert.equations.maps import CellMaps, maps_of
 from dalembert.native.cells import FINEST
-from dalembert.native.intrinsics import floats_at, record_at
-from dalembert.native.jit import address_of, jit
+from dalembert.native.intrinsics import floats_at
+from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
-from dalembert.native.types import Record, floats, ints, several
-from dalembert.run.time_loop.clock import PART
-
-if TYPE_CHECKING:
-    from dalembert.run.engine import Engine
+from dalembert.native.types import several
+from dalembert.run.run_maps import Maps, mapped
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
@@ -30,80 +23,16 @@ MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the 
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
-INNER_PARTS = (0.21, 0.52, 0.83)  # parts of a step at which arguments are held against their cubics
+# Parts of a step at which arguments are held against their cubics, each with the weights there of the values at both
+# ends and of the slopes at both ends.
+INSIDE = tuple(
+    (s, (1.0 - s) ** 2 * (1.0 + 2.0 * s), s**2 * (3.0 - 2.0 * s), s * (1.0 - s) ** 2, s**2 * (s - 1.0))
+    for s in (0.21, 0.52, 0.83)
+)
 CUBIC_MARGIN = 2.0  # times what a cubic is off by there: by what it may be off anywhere
 GOLDEN = 0.6180339887498949
 BISECTIONS = 52  # to the last bit of a part of the step
 ROUND_OFF = 2.0**-49
-
-
-class Maps(Record):
-    """Record of the cells of functions during a run, shared with native code."""
-
-    _fields_ = (
-        # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
-        # it reads; how many arguments it gives.
-        *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: input of the kernel; arguments and their rates at the start, at the end of and in a step.
-        *ints("input begins ends middles"),
-        # Blocks of floats, one entry per function: period and size of its argument, its range over the step at hand,
-        # and how far its cubic may be off.
-        *ints("periods sizes lows highs slacks"),
-        # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
-        *ints("arguments edges counts cells"),
-        # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
-        *floats("t limit limited"),
-        # Times the shortest cell that a step may go; whether the step at hand is to end at a jump (1, else 0).
-        *floats("reach jumped"),
-    )
-
-
-mapped = record_at(Maps)
-
-
-class ArgumentMaps:
-    """The maps of a run in its engine: laid out, and extended where arguments leave them."""
-
-    def __init__(self, engine: Engine, span: tuple[float, float], *, inside: bool) -> None:
-        self.engine, self.known = engine, maps_of(engine.system, engine.parameters)
-        self.record = self._lay_out(self.known)
-        self.record.reach = REACH if inside else PART
-        self.edges = [m.over(*span) if m.feature.of_time or m.period else np.zeros(0) for m in self.known.maps]
-        for k in range(self.record.n):
-            self._show(k)
-
-    def _lay_out(self, known: CellMaps) -> Maps:
-        engine, n = self.engine, len(known.maps)
-        places = np.array(known.places)
-        columns = sum(not feature.of_time for feature in engine.system.features)
-        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size
-        blocks = {"input": n_x + n_rates} | dict.fromkeys(("begins", "ends", "middles"), 2 * columns)
-        record, _ = engine.work.part(
-            "maps", Maps, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs", "slacks"), n),
-            dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
-        )  # fmt: skip
-        record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
-        record.n_x, record.n_rates = n_x, n_rates
-        record.t = record.limited = math.nan
-        record.kernel = engine.system.kernel("arguments").address if record.timed < n else 0
-        engine.work.ints[record.arguments :][:n] = places
-        engine.mem[record.periods :][:n] = [made.period for made in known.maps]
-        return record
-
-    def _show(self, k: int) -> None:
-        """Tell native code where the edges of a map are."""
-        ints, record, edges = self.engine.work.ints, self.record, self.edges[k]
-        ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
-
-    def extend(self) -> None:
-        """Extend the maps to the arguments reached by the step at hand."""
-        mem, record = self.engine.mem, self.record
-        for k in range(record.timed, record.n):
-            made, edges = self.known.maps[k], self.edges[k]
-            low, high = float(mem[record.lows + k]), float(mem[record.highs + k])
-            if low < high and not (made.period or (edges.size and edges[0] <= low and high <= edges[-1])):
-                self.edges[k] = made.over(low, high)
-                self._show(k)
 
 
 @jit(i8(Floats, f8, i8))
@@ -202,7 +131,6 @@ def _take_arguments(plan, mem, w, t, z, zdot, target):
     size = w.n_rates
     mem[w.input] = t
     move(mem, w.input + 1, z, 0, size)
-    move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
     move(mem, w.input + w.n_x, zdot, 0, size)
     call_kernel(w.kernel, mem, w.input, target)
     return 0
@@ -214,7 +142,8 @@ def _set_out(plan, mem, w, t, z, zdot):
 
     Sizes are made unlike: the difference of two coordinates has a size too.
     """
-    ints, rates = ints_at(plan.ints, plan.n_ints), w.input + w.n_x
+    ints, rates, size = ints_at(plan.ints, plan.n_ints), w.input + w.n_x, w.n_rates
+    move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
     for i in range(w.n_rates):
         mem[rates + i] = mem[plan.sizes + i] * (0.5 + GOLDEN * i % 1.0)
     _take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
@@ -249,12 +178,9 @@ def _turns(begin, end, slope, last):
 
 @jit(several(f8, 2)(f8, f8, f8, f8))
 def _range(begin, end, slope, last):
-    """The range of that cubic over [0, 1]."""
-    low, high = min(begin, end), max(begin, end)
-    for theta in _turns(begin, end, slope, last):
-        value = _cubic(theta, begin, end, slope, last)
-        low, high = min(low, value), max(high, value)
-    return low, high
+    """Bounds of that cubic over [0, 1]: it lies between its least and its largest Bernstein coefficient."""
+    second, third = begin + slope / 3.0, end - last / 3.0
+    return min(begin, end, second, third), max(begin, end, second, third)
 
 
 @jit(i8(Plan, Floats, Maps, f8, f8, Floats, Floats, Floats, Floats))
@@ -263,16 +189,16 @@ def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
     ints, m = ints_at(plan.ints, plan.n_ints), w.n_arguments
     for k in range(w.timed, w.n):
         mem[w.slacks + k] = 0.0
-    for theta in INNER_PARTS:
-        mem[w.input] = t + theta * h
+    for theta, a, b, c, d in INSIDE:
+        mem[w.input], first, last = t + theta * h, c * h, d * h
         for i in range(w.n_rates):
-            mem[w.input + 1 + i] = _cubic(theta, z[i], znew[i], h * zdot[i], h * zdotnew[i])
+            mem[w.input + 1 + i] = a * z[i] + b * znew[i] + first * zdot[i] + last * zdotnew[i]
         call_kernel(w.kernel, mem, w.input, w.middles)
         for k in range(w.timed, w.n):
             j = ints[w.arguments + k]
-            slope, last = h * mem[w.begins + m + j], h * mem[w.ends + m + j]
-            off = abs(mem[w.middles + j] - _cubic(theta, mem[w.begins + j], mem[w.ends + j], slope, last))
-            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * off)
+            begin, end = w.begins + j, w.ends + j
+            cubic = a * mem[begin] + b * mem[end] + first * mem[begin + m] + last * mem[end + m]
+            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * abs(mem[w.middles + j] - cubic))
     return 0
 
 

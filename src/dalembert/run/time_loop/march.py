@@ -19,8 +19,8 @@ from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND, Status, status_of
 from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
-from dalembert.run.time_loop.argument_maps import ArgumentMaps
-from dalembert.run.time_loop.clock import new_clock, set_stops
+from dalembert.run.time_loop.argument_maps import REACH
+from dalembert.run.time_loop.clock import PART, new_clock, set_stops
 from dalembert.run.time_loop.columns import allocate, divided, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
@@ -94,9 +94,6 @@ def march(
                 engine.choose_anew(span[0], z0)
                 run.clock.recalled, advance, status = 0, loop.launch, MORE
                 continue
-            if status == UNMAPPED:
-                engine.maps.extend()
-                status = MORE
             if status == SUSPECT:
                 status = run.passages.treat()
             if status == TOO_MANY_STEPS and watches:
@@ -123,9 +120,9 @@ def march(
 def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
-    if engine.system.features:
-        engine.maps = ArgumentMaps(engine, span, inside=method.inside)
-    engine.begin(t0, z0, span[1] - t0, method.stepping)
+    engine.begin(span, z0, method.stepping)
+    if engine.maps is not None:
+        engine.maps.start(REACH if method.inside else PART)
     engine.set_units(absolute=method.absolute, follow=method.follows)
     recalled = engine.recall(t0)
     if not engine.choices:
@@ -228,6 +225,9 @@ class March:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         begin = time.perf_counter()
         status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
+        while status == UNMAPPED and self.engine.maps is not None:
+            self.engine.maps.extend()
+            status = loop.proceed.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
         if status == MORE:
             seconds = time.perf_counter() - begin
             self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, STEPS_PER_SLICE))
