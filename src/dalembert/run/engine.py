@@ -402,7 +402,7 @@ class Engine:
         if self.choices:
             self._install(choice, self._solve(choice))
         if choice is not None and len(choice.rows) < self.system.nc:  # the least multipliers, not any
-            self.plan.chosen = self.system.nc  # all of them are judged
+            self.plan.chosen = self.system.nc  # samples tell whether any constraint depends on others
             if self.system.ideal:
                 self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()

@@ -147,7 +147,7 @@ def is_suspect(plan, mem, where, t, h, left, t_new, z, zdot, znew, zdotnew):
     c, there = conditioning(where), mem[plan.quality]
     c.looks += 1
     if not min(c.now, there) > c.floor or plan.chosen != plan.nc or not plan.ideal:
-        return 1  # between their states redundant constraints are not, and a few looks may miss a zero
+        return 1  # redundant rows are independent off the constraints, and friction has no part in the matrix below
     first = -c.length if c.now * h < c.length * (there - c.now) else 0.0
     reach, alone = _reach(c, h), _is_by_lengths(plan, mem, c, t, h, left)
     apart = (reach - first) / PIECES
