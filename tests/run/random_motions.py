@@ -18,7 +18,7 @@ G = 9.81
 REFERENCE_EVALUATIONS = 20_000  # about 2 s; references that agree with each other take up to 2,400
 
 
-class Spent(Exception):
+class SpentError(Exception):
     """The reference takes too many evaluations to be one."""
 
 
@@ -141,13 +141,13 @@ def reference(tree, t_end, rtol=1e-11):
 
     def rates(t, z):
         if next(evaluations) > REFERENCE_EVALUATIONS:
-            raise Spent
+            raise SpentError
         return np.concatenate([z[tree.n :], acceleration(tree, t, z[: tree.n], z[tree.n :])])
 
     start = np.concatenate([tree.q0, tree.v0])
     try:
         found = solve_ivp(rates, (0.0, t_end), start, "DOP853", rtol=rtol, atol=0.1 * rtol)
-    except Spent:
+    except SpentError:
         return np.full(tree.n, np.nan)
     return found.y[: tree.n, -1] if found.success else np.full(tree.n, np.nan)
 
