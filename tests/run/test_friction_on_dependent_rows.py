@@ -10,6 +10,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.errors import PairingError
+from dalembert.run.time_loop.passage import Passages
 
 G, MU = 9.81, 0.3
 METHODS = {
@@ -66,6 +67,16 @@ def test_a_floor_stated_twice_is_one_floor(factor, method):
     assert motion["vx"][-1] == pytest.approx(5.0 - MU * G, rel=1e-6)
     assert motion.certificate.ok, motion.certificate
     assert set(motion.certificate.not_unique) == {"floor0", "floor1"}
+
+
+@every_method
+def test_steps_with_redundant_rows_stay_in_native_code(method, monkeypatch):
+    treated, treat = [], Passages.treat
+    monkeypatch.setattr(Passages, "treat", lambda passages: treated.append(passages.run.t) or treat(passages))
+    system = floor((2, MU))
+    motion = system.simulate(system.initial({"x": 0, "vx": 5.0}), 1.0, **method, t_eval=[1.0])
+    assert motion.certificate.ok, motion.certificate
+    assert len(treated) <= 0.1 * motion.stats["steps"]
 
 
 @every_method

@@ -169,8 +169,23 @@ def test_a_few_random_models(seed):
     assert judge(seed) in ("OK", "told")
 
 
+def test_generalized_alpha_shares_a_load_like_explicit_methods():
+    rng = np.random.default_rng(1178)
+    rng.random()  # it is a box
+    box = Box(rng)
+    assert box.open
+    system = box.model()
+    state = system.initial(box.given())
+    motion = system.simulate(state, 0.2, integrator=da.GeneralizedAlpha(rtol=1e-9, atol=1e-11))
+    expected = system.simulate(state, 0.2)
+    np.testing.assert_allclose(motion["vx"][-1], expected["vx"][-1], rtol=1e-6)
+    np.testing.assert_allclose(motion.multipliers[-1], expected.multipliers[-1], rtol=1e-6)
+    assert motion.stats["steps"] < 5000  # 526,052 with shares that stay as they are at the start
+
+
 @pytest.mark.slow
-def test_three_hundred_random_models():
-    counts, found = count(range(1000, 1300))
-    assert counts.get("refused", 0) < 3, found["refused"]
-    assert counts["told"] > 5
+@pytest.mark.parametrize("first", range(1000, 1300, 50))
+def test_three_hundred_random_models(first):
+    counts, found = count(range(first, first + 50))
+    assert "refused" not in counts, found["refused"]
+    assert counts["told"] > 0

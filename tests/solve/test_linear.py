@@ -78,6 +78,26 @@ def test_redundant_rows_leave_the_acceleration_unique(seed):
     np.testing.assert_allclose(la, least, rtol=0, atol=100 * np.finfo(float).eps / PROXIMAL * np.abs(least).max())
 
 
+@pytest.mark.parametrize("ideal", [True, False])
+@pytest.mark.parametrize("seed", range(10))
+def test_redundant_rows_do_not_count_in_the_quality_but_a_lower_rank_does(seed, ideal):
+    M, A, _, _ = random_problem(seed, 6, 3, 6)
+    M += np.eye(6)
+    mix = np.random.default_rng(seed).standard_normal((2, 3))
+
+    def quality(rows, independent):
+        work = laid_out(M, rows, None if ideal else rows)
+        work.plan.chosen = independent
+        (factor_saddle if ideal else factor_general)(work.plan, work.mem, len(rows))
+        return work.mem[work.plan.quality]
+
+    redundant = np.vstack([A, mix @ A])
+    assert quality(redundant, 3) > 1e-2 * quality(A, 3)
+    assert quality(redundant, 0) < 10 * PROXIMAL  # which of them are independent is not known
+    A[2] = A[0] - A[1]
+    assert quality(np.vstack([A, mix @ A]), 3) < 10 * PROXIMAL
+
+
 def test_units_do_not_matter():
     M, A, f, b = random_problem(3, 5, 2, 5)
     M += np.eye(5)

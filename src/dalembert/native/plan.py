@@ -60,8 +60,8 @@ class Plan(Record):
         *ints("reached follows"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
-        # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
-        # speeds, the dependent ones first.
+        # The static choice of a formulation: how many constraints are independent (0 until it is made), their numbers,
+        # and those of the speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
         # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself, `eliminate` if all
         # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates. `stride` takes the place of

@@ -107,7 +107,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
         work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
         plan.implied = len(system.implied)
         given = _iterate(system, formulation, work)
-    # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
+    # Until a choice is made, see `Engine.choose`.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
     records: list[Record | np.ndarray] = [lay_out_sizing(system, work, sparse=sparse)]
     if sparse:

@@ -21,7 +21,7 @@ from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.run.ingredients import Drift, Eliminating, Formulation
+from dalembert.run.ingredients import Drift, Formulation
 from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
@@ -186,14 +186,13 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -CHOICE_PATIENCE
-        eliminating, checked = isinstance(self.formulation, Eliminating), self.plan.iteration and not self.plan.oriented
-        if self.is_sparse or not (system.ideal or eliminating or checked):
+        if self.is_sparse:
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
-        if checked:
+        if self.plan.iteration and not self.plan.oriented:  # it was a check
             return
         if choice is not None and len(choice.rows) < system.nc:
             choice = self._chosen_ahead(choice, t, z)
@@ -409,9 +408,10 @@ class Engine:
         """Evaluate samples with one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
-        redundant = choice is not None and len(choice.rows) < self.system.nc
-        if redundant and self.system.ideal:  # the least multipliers, not any
-            self.plan.accelerate = accelerate_pivoted.address
+        if choice is not None and len(choice.rows) < self.system.nc:  # the least multipliers, not any
+            self.plan.chosen = self.system.nc  # samples tell whether any constraint depends on others
+            if self.system.ideal:
+                self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         solved = np.hstack(given).ravel() if given else NOTHING
         sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, solved, out.reshape(-1))

@@ -29,7 +29,7 @@ def _terms(plan, mem, k):
 
 
 @jit(i8(Plan, Floats, i8, i8))
-def count_round_off(plan, mem, first, count):
+def enlarge_rounded_rows(plan, mem, first, count):
     """Raise the sizes of rows whose residual is only round-off of their terms: `count` rows from `first` on."""
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_kernel(sizing_at(plan.sizing).kernel, mem, plan.x, sizing_at(plan.sizing).out)

@@ -46,6 +46,15 @@ def scale_saddle(plan, mem, rows):
     return 0
 
 
+@jit(i8(Plan, i8))
+def count_regular(plan, rows):
+    """Number of pivots at a regular state, with so many constraints: one per speed and per independent constraint.
+
+    All constraints count until the static choice is made.
+    """
+    return plan.nu + (min(plan.chosen, rows) if plan.chosen > 0 else rows)
+
+
 @jit(i8(Plan, Floats, i8, i8, i8))
 def _swap(plan, mem, n, a, b):
     """Exchange rows and columns a < b of the lower triangle, the finished columns of L included."""
@@ -95,8 +104,9 @@ def _eliminate_two(plan, mem, n, k):
     return 0
 
 
-@jit(i8(Plan, Floats, i8))
-def _factor(plan, mem, n):
+@jit(i8(Plan, Floats, i8, i8))
+def _factor(plan, mem, n, regular):
+    """Eliminate; the quality is that of the first `regular` pivots, as the others are zero at every state."""
     ints = ints_at(plan.ints, plan.n_ints)
     K, order, sizes = plan.matrix, plan.permutation, plan.pivots
     for i in range(n):
@@ -143,7 +153,8 @@ def _factor(plan, mem, n):
             size = math.sqrt(abs(a * d - b * b))
             _eliminate_two(plan, mem, n, k)
             k += 2
-        smallest, largest = min(smallest, size), max(largest, size)
+        if k <= regular:
+            smallest, largest = min(smallest, size), max(largest, size)
     plan.rank = k
     mem[plan.quality] = smallest / largest if k == n and n > 0 else 0.0
     return k
@@ -154,7 +165,7 @@ def factor_saddle(plan, mem, rows):
     """Factorise the scaled [M A^T; A 0] with the first `rows` rows of A; returns the rank.
 
     Leaves L and D in mem[MATRIX], the pivot order and sizes in plan, and an estimate of the reciprocal condition
-    (smallest over largest pivot) in mem[QUALITY].
+    (smallest over largest pivot, redundant constraints left out) in mem[QUALITY].
     """
     nu, M, A, s, K = plan.nu, plan.mass, plan.jacobian, plan.scale, plan.matrix
     n = nu + rows
@@ -170,7 +181,7 @@ def factor_saddle(plan, mem, rows):
         for j in range(nu, i):
             mem[K + i * n + j] = 0.0
         mem[K + i * n + i] = -PROXIMAL
-    return _factor(plan, mem, n)
+    return _factor(plan, mem, n, count_regular(plan, rows))
 
 
 @jit(i8(Plan, Floats, i8, i8))

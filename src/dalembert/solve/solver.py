@@ -62,7 +62,8 @@ class SaddleSolver:
     2. `solve(plan, mem, rows, where)` replaces (f, b) at mem[where : where + nu + rows] by (u', la), by the factors at
        hand, as often as it is asked. Where constraints depend on each other u' is that of all of them.
     3. `judge(plan, mem, rows)` leaves an estimate of the reciprocal condition in mem[plan.quality], by the factors at
-       hand: 0 where the rank is not full. Where the pivots tell it, `factor` has left it already.
+       hand. Of redundant constraints only plan.chosen, if it is not 0, take part: it is 0 where the rank is lower than
+       at regular states. Where the pivots tell it, `factor` has left it already.
 
     `over_nonzeros` says that M and A are stored by their nonzeros and eliminated in an order that is fixed beforehand:
     all constraints take part, and no choice among them is made. `weakest` is the quality below which constraints are

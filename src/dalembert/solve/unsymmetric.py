@@ -15,7 +15,7 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, ints_at
-from dalembert.solve.dense import PROXIMAL, SINGULAR, scale_saddle
+from dalembert.solve.dense import PROXIMAL, SINGULAR, count_regular, scale_saddle
 from dalembert.solve.dense_products import DENSE_PRODUCTS, leave_judged
 from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import add_row, row_product, swap_rows
@@ -43,7 +43,6 @@ def _factor(plan, mem, n):
     for i in range(n):
         ints[rows + i] = i
         ints[columns + i] = i
-    first = last = 1.0
     k = 0
     while k < n:
         r, c, top = k, k, 0.0
@@ -54,7 +53,6 @@ def _factor(plan, mem, n):
         if not top > SINGULAR:
             break
         _swap(plan, mem, n, k, r, c)
-        first, last = (top, top) if k == 0 else (first, top)
         d = 1.0 / mem[K + k * n + k]
         for i in range(k + 1, n):
             l = mem[K + i * n + k] * d
@@ -62,8 +60,13 @@ def _factor(plan, mem, n):
             add_row(mem, K + i * n + k + 1, K + k * n + k + 1, -l, n - k - 1)
         k += 1
     plan.rank = k
-    mem[plan.quality] = last / first if k == n else 0.0
     return k
+
+
+@jit(f8(Plan, Floats, i8, i8))
+def _fall(plan, mem, n, count):
+    """Size of the last of the first `count` pivots relative to the first one; 0 if there are fewer."""
+    return abs(mem[plan.matrix + (count - 1) * (n + 1)] / mem[plan.matrix]) if count <= plan.rank else 0.0
 
 
 @jit(i8(Floats, i8, i8))
@@ -87,8 +90,11 @@ def is_normal(plan, mem, k):
 
 @jit(i8(Plan, Floats, i8, f8))
 def _fill(plan, mem, nc, shift):
-    """The scaled matrix with the first nc constraints; `shift` on the diagonal of rows whose multipliers are normal."""
-    nu = plan.nu
+    """The scaled matrix with the first nc constraints; `shift` on the diagonal of rows whose multipliers are normal.
+
+    Returns the number of constraints that are left out.
+    """
+    nu, left_out = plan.nu, 0
     M, A, W, s, K, c = plan.mass, plan.jacobian, plan.direction, plan.scale, plan.matrix, plan.column
     n = nu + nc
     for i in range(nu):
@@ -104,9 +110,10 @@ def _fill(plan, mem, nc, shift):
             mem[K + (nu + k) * n + j] = 0.0
         if is_empty(mem, A + k * nu, nu) and is_empty(mem, W + k * nu, nu):  # a row left out has no multiplier
             mem[K + (nu + k) * n + nu + k] = 1.0
+            left_out += 1
         elif shift > 0.0 and is_normal(plan, mem, k):  # least in the units of unit rows, not of unit directions
             mem[K + (nu + k) * n + nu + k] = shift * mem[c + n + nu + k] / mem[s + nu + k]
-    return 0
+    return left_out
 
 
 @jit(i8(Plan, Floats, i8))
@@ -114,7 +121,8 @@ def factor_general(plan, mem, nc):
     """Factorise the scaled matrix with the first nc constraints; returns the rank.
 
     Columns of W are scaled to unit length; their scales are kept at plan.column. Where constraints depend on each other
-    the matrix is shifted (`plan.shifted`), and its solutions are to be refined.
+    the matrix is shifted (`plan.shifted`), and its solutions are to be refined. The quality is that of the matrix
+    without shift, redundant constraints left out.
     """
     nu, W, s, c = plan.nu, plan.direction, plan.scale, plan.column
     n = nu + nc
@@ -124,14 +132,13 @@ def factor_general(plan, mem, nc):
         for i in range(nu):
             norm += (mem[W + k * nu + i] * mem[s + i]) ** 2
         mem[c + n + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
-    _fill(plan, mem, nc, 0.0)
+    left_out = _fill(plan, mem, nc, 0.0)
     rank = _factor(plan, mem, n)
-    quality = mem[plan.quality]
-    plan.shifted = 0 if quality > PROXIMAL else 1
+    mem[plan.quality] = _fall(plan, mem, n, min(count_regular(plan, nc) + left_out, n))
+    plan.shifted = 0 if _fall(plan, mem, n, n) > PROXIMAL else 1
     if plan.shifted:
         _fill(plan, mem, nc, PROXIMAL)
         _factor(plan, mem, n)
-        mem[plan.quality] = quality
     return rank
 
 

@@ -29,7 +29,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
-from dalembert.run.rounded_rows import count_round_off
+from dalembert.run.rounded_rows import enlarge_rounded_rows
 from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_follow, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
@@ -227,7 +227,7 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
         if after > 0.1 * before:
             fresh = borrowed = 0
         before = after
-    count_round_off(plan, mem, first, count)
+    enlarge_rounded_rows(plan, mem, first, count)
     return 0 if largest_residual(plan, mem, first, count) <= LARGEST_DRIFT else DRIFT_STUCK
 
 

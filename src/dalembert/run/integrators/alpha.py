@@ -14,7 +14,8 @@ place of their exponential map, and keeps the length of quaternions.
 Unknowns are scaled by powers of h to increments of position size, p = beta h^2 da (Bottasso, Dopico, Trainelli 2008),
 and by the masses, so that the matrix does not depend on h as h becomes small. Constraints may be redundant: a small
 multiple of 1, as in `solve.dense`, replaces their zero block. Newton's iteration removes its effect wherever
-constraints are independent.
+constraints are independent. Where they share a load in proportions that may matter, as with friction, these are those
+of the least multipliers where the step is guessed to end.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import math
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
+from dalembert.run.evaluate import rates
 from dalembert.run.integrators.alpha_nonzeros import (
     damp_over_nonzeros,
     improve_over_nonzeros,
@@ -177,6 +179,39 @@ def make_matrix(plan, mem, h):
     return factor_lu(ints, mem, K, size, I.order) > 0.0
 
 
+@jit(i8(Plan))
+def _share_load(plan):
+    """Whether redundant constraints share a load in proportions that may matter to the motion."""
+    return not plan.ideal and plan.chosen < plan.nc - plan.curved - plan.implied
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def predict_multipliers(plan, mem, t, z, spare):
+    """First guess of la at (t, z), the guess of the end: those of the start, or the least ones if shares matter."""
+    I = alpha_work(plan.step_work)
+    move(mem, I.la_new, mem, I.la_old, plan.nc)
+    if _share_load(plan):
+        rates(plan, mem, t, z, spare)
+        move(mem, I.la_new, mem, plan.multiplier, plan.nc)
+    return 0
+
+
+@jit(i8(Plan, Floats))
+def _keep_shares(plan, mem):
+    """Take out of RIGHT what changes the shares of a load only: residuals of dependent rows, over PROXIMAL.
+
+    With K the shifted matrix, x = K^-1 r and S the shift, that is K^-1 S x (see `solve.unsymmetric`).
+    """
+    ints = ints_at(plan.ints, plan.n_ints)
+    I, y, size = alpha_work(plan.step_work), plan.column, plan.nu + plan.nc + plan.np
+    for i in range(size):
+        mem[y + i] = PROXIMAL * mem[I.right + i] if i >= plan.nu else 0.0
+    solve_lu(ints, mem, I.matrix, size, I.order, y)
+    for i in range(size):
+        mem[I.right + i] -= mem[y + i]
+    return 0
+
+
 @jit(i8(Plan, Floats, f8))
 def _solve(plan, mem, h):
     """(p, la, eta) into RIGHT, scaled back, and B^-1 times the residual of q1 into GAP."""
@@ -197,6 +232,8 @@ def _solve(plan, mem, h):
         rest = mem[r + source] - row_product(mem, J + source * width, g, nq)
         mem[x + row] = -weight * rest * mem[I.row_scale + row]
     solve_lu(ints, mem, I.matrix, size, I.order, x)
+    if _share_load(plan):
+        _keep_shares(plan, mem)
     for j in range(size):
         mem[x + j] *= mem[I.column_scale + j]
     return 0

@@ -16,7 +16,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.evaluate import rates
 from dalembert.run.integrators import implicit_equations as equations
-from dalembert.run.integrators.alpha import damp, make_matrix, solve_step
+from dalembert.run.integrators.alpha import damp, make_matrix, predict_multipliers, solve_step
 from dalembert.run.integrators.alpha_nonzeros import WEIGHTS, inertia_product, newton_entries, newton_of
 from dalembert.run.integrators.alpha_workspace import AlphaWork, alpha_work
 from dalembert.run.integrators.divided import divided_method
@@ -246,7 +246,7 @@ def _recall(plan, mem, t, z, stages):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats))
 def _predict(plan, mem, t, h, z, stages, znew):
-    """First guess of the end of the step: the same a and la as at its start."""
+    """First guess of the end of the step: the same a as at its start."""
     I = alpha_work(plan.step_work)
     nq, nu, x, k = plan.nq, plan.nu, I.middle, I.kinematics
     a, a0, v0, h_old = I.a_old, I.a_start, I.v_old, I.h_old
@@ -260,14 +260,13 @@ def _predict(plan, mem, t, h, z, stages, znew):
         mem[I.average + i] = z[nq + i] + 0.5 * h * start
         mem[x + 1 + nq + i] = z[nq + i] + 0.5 * h * start
         znew[nq + i] = z[nq + i] + h * start
-    move(mem, I.la_new, mem, I.la_old, plan.nc)
     mem[x] = t + 0.5 * h
     for i in range(nq):
         mem[x + 1 + i] = z[i] + 0.5 * h * stages[i]
     call_kernel(I.kinematics_kernel, mem, x, k)
     for i in range(nq):
         znew[i] = z[i] + h * mem[k + i]
-    return 0
+    return predict_multipliers(plan, mem, t + h, znew, stages[z.size : 2 * z.size])
 
 
 @jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8))

@@ -146,8 +146,8 @@ def is_suspect(plan, mem, where, t, h, left, t_new, z, zdot, znew, zdotnew):
     """Whether constraints may become dependent in or behind a step that was noticed; rates at its end were the last."""
     c, there = conditioning(where), mem[plan.quality]
     c.looks += 1
-    if not min(c.now, there) > c.floor or plan.chosen != plan.nc:
-        return 1  # of redundant constraints the pivoted matrix is singular throughout
+    if not min(c.now, there) > c.floor or plan.chosen != plan.nc or not plan.ideal:
+        return 1  # redundant rows are independent off the constraints, and friction has no part in the matrix below
     first = -c.length if c.now * h < c.length * (there - c.now) else 0.0
     reach, alone = _reach(c, h), _is_by_lengths(plan, mem, c, t, h, left)
     apart = (reach - first) / PIECES
