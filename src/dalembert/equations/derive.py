@@ -6,8 +6,9 @@ the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for ene
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import cached_property
 
 import casadi as ca
 import sympy as sp
@@ -16,7 +17,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.points import Points
 from dalembert.equations.rotations import crossed, turned_back_vectors, turned_vectors
-from dalembert.equations.symbols import Kinematics, atoms_of
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of
 from dalembert.equations.turning import Turning
 from dalembert.model.statement import Attitude, Body, Energy, Force, Level, Particle, Statement, Torque
 from dalembert.solve.graphs import solve_square
@@ -54,17 +55,32 @@ class Dynamics:
 class Derivation:
     """Collects the contributions of a statement; `dynamics` holds the sums."""
 
-    def __init__(self, statement: Statement, kinematics: Kinematics) -> None:
-        self.statement = statement
-        self.kinematics = kinematics
-        self.low: Lowering = kinematics.lowering(statement)
-        self.turning = Turning(statement, kinematics, self.low)
-        self.points = Points(kinematics, self.low, self.turning)
-        s = kinematics.symbols
-        nu, ny = s.u.shape[0], s.y.shape[0]
+    def __init__(self, statement: Statement, symbols: Symbols, find_kinematics: Callable[[], Kinematics]) -> None:
+        self.statement, self.symbols, self._find_kinematics = statement, symbols, find_kinematics
+        nu, ny = symbols.u.shape[0], symbols.y.shape[0]
         self.dynamics = Dynamics(
             ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny), ca.SX(nu, 1)
         )  # structurally empty, so that only terms that exist are ever computed
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """q' = C u + D, found when first asked for."""
+        return self._find_kinematics()
+
+    @cached_property
+    def low(self) -> Lowering:
+        """The lowering of expressions that knows the kinematics."""
+        return self.kinematics.lowering(self.statement)
+
+    @cached_property
+    def turning(self) -> Turning:
+        """Attitudes of bodies."""
+        return Turning(self.statement, self.kinematics, self.low)
+
+    @cached_property
+    def points(self) -> Points:
+        """Positions and velocities of points."""
+        return Points(self.kinematics, self.low, self.turning)
 
     def run(self) -> Dynamics:
         """All contributions, added up."""

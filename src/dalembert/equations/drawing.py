@@ -40,7 +40,7 @@ def derive_drawing(derivation: Derivation) -> tuple[Drawing, ca.Function | Calla
             *[flat(derivation.turning.attitude(b)) for b in bodies],
             derivation.points.positions(_points(statement.lines)),
         )
-        return function_of("drawing", derivation.kinematics.symbols.x, [ca.densify(column)])
+        return function_of("drawing", derivation.symbols.x, [ca.densify(column)])
 
     return drawing, make if all(map(_is_filled, statement.lines)) else make()
 

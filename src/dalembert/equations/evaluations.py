@@ -15,8 +15,6 @@ from dalembert.native.along import along
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-PROMPT_FUNCTION = 1500  # instructions that compile in an unnoticeable time
-
 
 def _is_column(array: Any, size: int) -> bool:
     return isinstance(array, np.ndarray) and array.shape == (size,)
@@ -49,22 +47,19 @@ class Evaluations(SystemFacts):
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
-        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions[name].size1_out(0))
+        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions.size_out(name))
 
     def _values(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
-        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT_FUNCTION:
+        if self.kernels.is_prompt(name):
             return along(self.kernel(name), x)
         return np.array([self._value(name, row) for row in x])
 
     def _value(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at one point."""
-        if name in self.kernels.native:
-            return self.kernels.native[name](x)
-        function = self.functions[name]
-        if function.n_instructions() <= PROMPT_FUNCTION:
+        if self.kernels.is_prompt(name):
             return self.kernel(name)(x)
-        return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
+        return np.array(self.functions[name](x).full().ravel())  # a few values are not worth the wait for machine code
 
     @of_arrays
     def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:

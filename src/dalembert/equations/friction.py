@@ -19,7 +19,7 @@ def derive_friction(
     derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Callable[[ca.SX], np.ndarray]
 ) -> tuple[ca.SX, list[str]]:
     """F (nc, nu) such that the reactions are W0^T la - F^T |la|, and the faults found."""
-    s = derivation.kinematics.symbols
+    s = derivation.symbols
     F = ca.SX(len(rows), s.u.shape[0])
     faults = []
     index = {row.name: k for k, row in enumerate(rows)}
@@ -40,7 +40,7 @@ def _derive_one(
     friction: Friction, derivation: Derivation, gradient: ca.SX, probe: Callable[[ca.SX], np.ndarray]
 ) -> tuple[ca.SX, str]:
     """mu |n| v^T J / sqrt(v.v + v0^2) with n the reaction at the point per unit of la, and v tangential to it."""
-    low, u = derivation.low, derivation.kinematics.symbols.u
+    low, u = derivation.low, derivation.symbols.u
     v = derivation.points.velocity(friction.at) - low.vector(friction.surface_velocity)
     J = ca.sparsify(ca.jacobian(v, u))
     zero, place = ca.SX(1, u.shape[0]), f"`{friction.at.name}`"

@@ -1,171 +1,56 @@
-"""Functions of a system, from which its kernels are made: each is built from its `Mechanics` on demand.
+"""Functions of a system, from which its kernels are made: each is built from its mechanics on demand.
 
-Every function takes one column and returns one; matrices lie in it row by row. Those in `OF_STATE` read x = (t, q, u,
-p), those in `OF_MOTION` read (x, u', la).
+Every function takes one column and returns one; matrices lie in it row by row. `blocks` lists them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
+import numpy as np
 
-from dalembert.equations.laws import have_friction
+from dalembert.equations.blocks import OF_MOTION, OF_STATE, blocks_of
+from dalembert.equations.laws import Row
 from dalembert.equations.mechanics import Mechanics
-from dalembert.solve.elimination_order import lower_triangle
+from dalembert.solve.elimination_order import SaddlePattern
 
 _MAKING = threading.RLock()
-
-
-def dynamics(m: Mechanics) -> list[ca.SX]:
-    """q', M, f + c, A, b, then W if reactions are not ideal, F if there is friction, power, transport, c.
-
-    See `System.parts`. Curved rows are empty: they need u'.
-    """
-    return [
-        m.qdot, flat(m.M), m.f + m.c, flat(m.known(m.A)), m.b,
-        *([] if m.ideal else [flat(m.known(m.W))]),
-        *([flat(m.F)] if have_friction(m.rows) else []),
-        m.power, m.transport, m.c,
-    ]  # fmt: skip
-
-
-def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
-    """Like `dynamics`, but only nonzeros: of the lower triangle of M, by columns, and of A, by rows.
-
-    M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
-    """
-    low = ca.project(m.M, lower_triangle(m.M.sparsity()))
-    return [m.qdot, low.nz[:], m.f + m.c, nonzeros(m.known(m.A)), m.b, m.power, m.transport, m.c]
-
-
-def residual(m: Mechanics) -> list[ca.SX]:
-    """phi, psi."""
-    return [m.phi, m.psi]
-
-
-def row_rates(m: Mechanics) -> list[ca.SX]:
-    """A u by rows, (nc), then the sums of |A_kj u_j|, (nc); curved rows are empty."""
-    A = m.known(m.A)
-    terms = A @ ca.diag(m.u) if m.u.shape[0] else A
-    return [ca.densify(ca.sum2(terms)), ca.densify(ca.sum2(ca.fabs(terms)))]
-
-
-def assembly(m: Mechanics) -> list[ca.SX]:
-    """phi and the invariants, and their gradients in q."""
-    return _with_gradient(ca.vertcat(m.phi, m.h), m.q)
-
-
-def geometry(m: Mechanics) -> list[ca.SX]:
-    """phi and the invariants, the nonzeros of their gradients in q, by rows, and those of C, by rows."""
-    return [m.phi, m.h, nonzeros(m.position_gradients), nonzeros(m.C)]
-
-
-def speeds(m: Mechanics) -> list[ca.SX]:
-    """psi and q', and their gradients in u."""
-    return [m.psi, m.qdot, flat(ca.vertcat(m.A[: m.psi.shape[0], :], m.C))]
-
-
-def displacement(m: Mechanics) -> list[ca.SX]:
-    """C s, with s in the place of u."""
-    return [ca.mtimes(m.C, m.u)]
-
-
-def invariant(m: Mechanics) -> list[ca.SX]:
-    """The invariants and their gradients in q."""
-    return _with_gradient(m.h, m.q)
-
-
-def sparse_invariant(m: Mechanics) -> list[ca.SX]:
-    """The invariants and the nonzeros of their gradients in q, by rows."""
-    return [m.h, ca.densify(m.invariant_gradients.T.nz[:])]
-
-
-def energy(m: Mechanics) -> list[ca.SX]:
-    """T, V."""
-    return [m.kinetic, m.potential]
-
-
-def active_forces(m: Mechanics) -> list[ca.SX]:
-    """The active forces in f."""
-    return [m.active]
-
-
-def partial_velocities(m: Mechanics) -> list[ca.SX]:
-    """Gradients of all velocities in u."""
-    return [flat(ca.jacobian(m.velocities, m.u))]
-
-
-def position_with_parameters(m: Mechanics) -> list[ca.SX]:
-    """phi and the invariants, and their gradients in (q, p)."""
-    return _with_gradient(ca.vertcat(m.phi, m.h), ca.vertcat(m.q, m.p))
-
-
-def velocity_with_parameters(m: Mechanics) -> list[ca.SX]:
-    """psi and q', and their gradients in (u, p)."""
-    return _with_gradient(ca.vertcat(m.psi, m.qdot), ca.vertcat(m.u, m.p))
-
-
-def level_derivatives(m: Mechanics) -> list[ca.SX]:
-    """phi, invariants; psi; q': their values and gradients in (q, u, p)."""
-    return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.qdot), ca.vertcat(m.q, m.u, m.p))
-
-
-def reaction(m: Mechanics) -> list[ca.SX]:
-    """Reaction forces of the multipliers, W^T la - F^T |la| (nu), and prescribed reaction c (nu); r is their sum."""
-    return [m.multiplier_forces, m.c]
-
-
-def linearised(m: Mechanics) -> list[ca.SX]:
-    """A (nc, nu) and b (nc) of A u' = b, curved rows linearised at u'; W - sign(la) F (nc, nu)."""
-    W = m.W
-    if have_friction(m.rows):
-        W -= ca.repmat(ca.sign(m.la), 1, m.u.shape[0]) * m.F
-    return [flat(m.A), m.linearised_bias, flat(W)]
-
-
-def remainder(m: Mechanics) -> list[ca.SX]:
-    """M u' - f - r (nu) and A u' - b (nc), the curved rows as they are stated."""
-    return [m.balance, m.acceleration]
-
-
-def second_rates(m: Mechanics) -> list[ca.SX]:
-    """q'' (nq)."""
-    return [m.second_rates]
-
-
-def all_levels(m: Mechanics) -> list[ca.SX]:
-    """Every level at once, and the gradients in (q, u, u', la).
-
-    Rows: phi, invariants; psi; M u' - f - r (nu); acceleration rows (nc); q' (nq); q'' (nq); r (nu).
-    """
-    rows = [m.phi, m.h, m.psi, m.balance, m.acceleration, m.qdot, m.second_rates, m.reaction]
-    return _with_gradient(ca.vertcat(*rows), ca.vertcat(m.q, m.u, m.udot, m.la))
-
-
-def equation_derivatives(m: Mechanics) -> list[ca.SX]:
-    """phi, invariants; psi; M u' - f - r; A u' - b; q': their values and gradients in all of (t, q, u, p, u', la).
-
-    `analysis.derivatives` names the blocks, and solves for the derivatives of u' and la.
-    """
-    return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.balance, m.acceleration, m.qdot), m.y)
-
-
-Make = Callable[[Mechanics], list[ca.SX]]
 Stated = ca.Function | Callable[[], ca.Function]
-OF_STATE: dict[str, Make] = {
-    make.__name__: make
-    for make in (
-        dynamics, sparse_dynamics, residual, row_rates, assembly, geometry, speeds, displacement, invariant,
-        sparse_invariant, energy,
-        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters, level_derivatives,
-    )
-}  # fmt: skip
-OF_MOTION: dict[str, Make] = {
-    make.__name__: make for make in (reaction, linearised, remainder, second_rates, all_levels, equation_derivatives)
-}
+
+
+class Summed(Protocol):
+    """Mechanics as a sum over kinds of elements (`kinds.assembly`)."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def written_out(self) -> Mechanics:
+        """The one graph."""
+
+    @property
+    def saddle_pattern(self) -> SaddlePattern:
+        """As `Mechanics.saddle_pattern`, like those that follow."""
+
+    @property
+    def kinematic_pattern(self) -> ca.Sparsity: ...
+    @property
+    def position_pattern(self) -> ca.Sparsity: ...
+    @property
+    def invariant_pattern(self) -> ca.Sparsity: ...
+    @property
+    def driven(self) -> bool: ...
+
+    def size_out(self, name: str) -> int:
+        """Length of the result of a function."""
+
+    def samples(self) -> Iterator[tuple[Mechanics, np.ndarray, np.ndarray]]:
+        """The graphs of each kind, parameters of its first instance, and coordinates of all instances, (n, nq)."""
+
+    def sum_of(self, name: str) -> Any:
+        """A function as a sum of terms (`kinds.assembly.Sum`)."""
 
 
 class Functions(Mapping[str, ca.Function]):
@@ -176,22 +61,44 @@ class Functions(Mapping[str, ca.Function]):
     functions stay text until the first access.
     """
 
-    def __init__(self, mechanics: Mechanics, stated: Mapping[str, Stated]) -> None:
+    def __init__(self, mechanics: Mechanics | Summed, stated: Mapping[str, Stated]) -> None:
         self._rows = mechanics.rows
         self._stated = tuple(stated)
-        self._kept: dict[str, Stated | str] = {"mechanics": mechanics.to_function, **stated}
+        self._kept: dict[str, Stated | str] = {"mechanics": lambda: self.mechanics.to_function(), **stated}
         self._texts: dict[str, str] = {}
         self._made: dict[str, ca.Function] = {}
-        self._mechanics: Mechanics | None = mechanics
+        self._mechanics: Mechanics | None = mechanics if isinstance(mechanics, Mechanics) else None
+        self.kinds: Summed | None = None if isinstance(mechanics, Mechanics) else mechanics
 
     @property
     def mechanics(self) -> Mechanics:
         """The graphs. After unpickling, they are rebuilt from the recorded function on demand."""
         if self._mechanics is None:
             with _MAKING:  # a second thread must find the same variables
-                if self._mechanics is None:
+                if self._mechanics is None and self.kinds is not None:
+                    self._mechanics = self.kinds.written_out
+                elif self._mechanics is None:
                     self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
         return self._mechanics
+
+    @property
+    def structure(self) -> Mechanics | Summed:
+        """What patterns of matrices are asked of: kinds, as long as these are not written out, or the one graph."""
+        return self.kinds or self.mechanics
+
+    def size_out(self, name: str) -> int:
+        """Length of the result of a function."""
+        if self.kinds is None or name in self._stated:
+            return int(self[name].size1_out(0))
+        return self.kinds.size_out(name)
+
+    def is_summed(self, name: str) -> bool:
+        """True if a function is a sum over kinds of elements, and not one graph."""
+        return self.kinds is not None and name not in self._stated
+
+    def sum_of(self, name: str) -> Any:
+        """A function that `is_summed`, as `kinds.assembly.Sum`."""
+        return None if self.kinds is None else self.kinds.sum_of(name)
 
     def __getitem__(self, name: str) -> ca.Function:
         if name in self._stated:
@@ -214,7 +121,7 @@ class Functions(Mapping[str, ca.Function]):
         return self._texts
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": dict(self.texts()), "_texts": {}, "_made": {}, "_mechanics": None}
+        return {**self.__dict__, "_kept": dict(self.texts()), "_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
 
     def _restored(self, name: str) -> ca.Function:
         kept = self._kept[name]
@@ -229,9 +136,7 @@ class Functions(Mapping[str, ca.Function]):
 
 def make_function(m: Mechanics, name: str) -> ca.Function:
     """The function of this name, made of the mechanics."""
-    if name in OF_STATE:
-        return function_of(name, m.x, OF_STATE[name](m))
-    return function_of(name, m.y, OF_MOTION[name](m))
+    return function_of(name, m.x if name in OF_STATE else m.y, [block.column for block in blocks_of(m, name)])
 
 
 def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
@@ -242,13 +147,3 @@ def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
 def flat(matrix: ca.SX) -> ca.SX:
     """Row-major column of a matrix (CasADi is column-major)."""
     return ca.vec(matrix.T)
-
-
-def nonzeros(matrix: ca.SX) -> ca.SX:
-    """The nonzeros of a matrix by rows, (n, 1), also if there are none."""
-    return ca.reshape(matrix.T.nz[:], matrix.nnz(), 1)
-
-
-def _with_gradient(h: ca.SX, variables: ca.SX) -> list[ca.SX]:
-    """A column h (n, 1) and its gradients, flat."""
-    return [h, flat(ca.jacobian(h, variables))]

@@ -17,9 +17,11 @@ import casadi as ca
 
 from dalembert.equations.functions import Functions
 from dalembert.interrupts import noticed_interrupts
+from dalembert.native.instance_loops import compile_sum
 from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Kernel, Use, compile_kernel
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant"})  # all along a run
+PROMPT_FUNCTION = 1500  # instructions that compile in an unnoticeable time
 PROMPT_KERNEL = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
 LATELY = 64  # objects made for callers, such as kernels of expressions, that stay for the next equal call
 RECENT = 8  # unpickled systems whose kernels stay for the next equal one, although no system uses them
@@ -51,8 +53,19 @@ class Kernels:
             with _MAKING:
                 if name not in self.native:
                     use = OFTEN if name in EVALUATED else RARELY
-                    self.native[name] = _whole(lambda: self._compile(self.functions[name], use))
+                    self.native[name] = _whole(lambda: self._make(name, use))
         return self.native[name]
+
+    def is_prompt(self, name: str) -> bool:
+        """True if a function has machine code, or has it in an unnoticeable time."""
+        if name in self.native or self.functions.is_summed(name):
+            return True
+        return self.functions[name].n_instructions() <= PROMPT_FUNCTION
+
+    def _make(self, name: str, use: Use) -> Kernel:
+        if self.functions.is_summed(name):
+            return compile_sum(*self.functions.sum_of(name), use)
+        return self._compile(self.functions[name], use)
 
     def known(self, key: Hashable) -> Any:
         """The object cached by `kept` under a key; None if there is none."""

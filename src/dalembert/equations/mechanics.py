@@ -156,6 +156,26 @@ class Mechanics:
         return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
 
     @cached_property
+    def kinematic_pattern(self) -> ca.Sparsity:
+        """Pattern of C, transposed: columns are rows."""
+        return self.C.sparsity().T
+
+    @cached_property
+    def position_pattern(self) -> ca.Sparsity:
+        """Pattern of the gradients of phi and of the invariants in q, transposed: columns are rows."""
+        return self.position_gradients.sparsity().T
+
+    @cached_property
+    def invariant_pattern(self) -> ca.Sparsity:
+        """Pattern of the gradients of the invariants in q, transposed: columns are rows."""
+        return self.invariant_gradients.sparsity().T
+
+    @cached_property
+    def driven(self) -> bool:
+        """Whether constraints of positions or velocities depend on time."""
+        return bool(ca.depends_on(ca.vertcat(self.phi, self.psi), self.t))
+
+    @cached_property
     def invariant_gradients(self) -> ca.SX:
         """Gradients of the invariants in q, (ni, nq)."""
         return ca.jacobian(self.h, self.q)

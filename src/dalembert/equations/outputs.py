@@ -70,7 +70,7 @@ def check_outputs(statement: Statement, kept: Sequence[str]) -> list[str]:
 
 def _function(name: str, derivation: Derivation, mechanics: Mechanics, group: Sequence[Named]) -> ca.Function:
     """The graphs of a group as one function of (x, u', la), with multipliers in the places of the unknowns."""
-    y, enforced = derivation.kinematics.symbols.y, rows_by_unknown(mechanics.rows)
+    y, enforced = derivation.symbols.y, rows_by_unknown(mechanics.rows)
     column = ca.vertcat(ca.SX(0, 1), *[ca.densify(named.graph()) for named in group])
     if y.shape[0]:
         column = ca.substitute(column, y, ca.vertcat(*[mechanics.la[enforced[j]] for j in range(y.shape[0])]))
@@ -89,7 +89,7 @@ def _quantities(group: str, entries: Sequence[Named]) -> Iterator[Quantity]:
 
 def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
     """The outputs stated by `Model.output`. The symbol of a constraint's name stands for its multiplier."""
-    st, s = derivation.statement, derivation.kinematics.symbols
+    st, s = derivation.statement, derivation.symbols
     if not st.outputs:
         return []
     atoms, solved = derivation.kinematics.atoms(st), ca.vertcat(s.ud, s.y, mechanics.la)

@@ -207,7 +207,7 @@ class NumberVariation:
 
 def _evaluate(template: Template, key: KindKey, joints: Sequence[Filled], derivation: Derivation) -> KindRows:
     """All joints of a kind at once; their rows follow each other."""
-    kind, n, s = _kind(template, key), len(joints), derivation.kinematics.symbols
+    kind, n, s = _kind(template, key), len(joints), derivation.symbols
     speeds, coordinates = (
         np.array([[k for body in joint.bodies for k in getattr(body, name)] for joint in joints])  # (n, 6 or 7 bodies)
         for name in ("speeds", "coordinates")

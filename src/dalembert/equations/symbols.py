@@ -58,7 +58,7 @@ class Symbols:
 
 def atoms_of(statement: Statement, s: Symbols) -> Atoms:
     """Graph variables of the SymPy symbols. Coordinate rates are free variables."""
-    atoms = Atoms(statement.time)
+    atoms = Atoms(statement.time, statement.slots)
     atoms.add([statement.time], s.t)
     atoms.add(statement.coordinates, s.q, s.qd)
     atoms.add(statement.speeds, s.u)
@@ -97,7 +97,7 @@ class Kinematics:
 
     def atoms(self, statement: Statement) -> Atoms:
         """Graphs of the SymPy symbols. Coordinate rates are C u + D; second rates are their total derivative."""
-        s, atoms = self.symbols, Atoms(statement.time)
+        s, atoms = self.symbols, Atoms(statement.time, statement.slots)
         atoms.add([statement.time], s.t)
         atoms.add(statement.coordinates, s.q, self.qdot, lambda: self.total_rate(self.qdot))
         atoms.add(statement.speeds, s.u, s.ud)

@@ -16,7 +16,7 @@ from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.features import Feature
 from dalembert.equations.followers import follow, parameter_direction
-from dalembert.equations.functions import Functions
+from dalembert.equations.functions import Functions, Summed
 from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.kinks import Kinks
 from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
@@ -109,6 +109,11 @@ class SystemFacts:
         """The graphs of q', M, f, A, b and related quantities, from which all kernels are made."""
         return self.functions.mechanics
 
+    @property
+    def structure(self) -> Mechanics | Summed:
+        """Patterns of the matrices: of the kinds of elements, or of the graphs."""
+        return self.functions.structure
+
     @cached_property
     def ideal(self) -> bool:
         """True if every multiplier acts along A, known from the state, with no friction: r = A^T la + c."""
@@ -122,8 +127,7 @@ class SystemFacts:
     @cached_property
     def is_driven(self) -> bool:
         """Whether constraints of positions or velocities depend on time."""
-        m = self.mechanics
-        return bool(ca.depends_on(ca.vertcat(m.phi, m.psi), m.t))
+        return self.structure.driven
 
     @cached_property
     def algebraic(self) -> bool:

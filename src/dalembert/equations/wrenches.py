@@ -21,7 +21,7 @@ def derive_wrenches(
     It is made when first asked for, unless a joint may hold what has no native code.
     """
     place = {row.name: k for k, row in enumerate(rows)}
-    joints, x = derivation.statement.joints, ca.vertcat(derivation.kinematics.symbols.x, la)
+    joints, x = derivation.statement.joints, ca.vertcat(derivation.symbols.x, la)
 
     def make() -> ca.Function:
         columns = [ca.SX(0, 1)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.functions import all_levels, flat, function_of
+from dalembert.equations.blocks import all_levels
+from dalembert.equations.functions import flat, function_of
 from dalembert.equations.system import System
 from dalembert.native.kernel import Kernel
 
@@ -56,7 +57,7 @@ def all_levels_kernel(system: System) -> Kernel:
     m = system.mechanics
 
     def build() -> ca.Function:
-        rows = ca.vertcat(all_levels(m)[0], read_joints(system, joint_coordinates(system) + joint_rates(system)))
+        rows = ca.vertcat(all_levels(m)[0].graph, read_joints(system, joint_coordinates(system) + joint_rates(system)))
         return _with_gradient(rows, ca.vertcat(m.q, m.u, m.udot, m.la), m.y)
 
     return system.derived_kernel("all levels with joints", build)

@@ -47,9 +47,9 @@ def position_level(system: System, *, joints: bool = False) -> SparseLevel:
 
 
 def _position_level(system: System, *, joints: bool) -> SparseLevel:
-    m = system.mechanics
     names = [*system.constraint_names[: system.count("position")], *system.invariants]
     if joints:
+        m = system.mechanics
         rows = ca.vertcat(m.phi, m.h, read_joints(system, joint_coordinates(system)))
         return _differentiated(system, "positions, joints True", rows, m.q, 1, [*names, *joint_coordinates(system)])
     found: SparseLevel = system.kept(("sparse level", "positions"), lambda: _geometric(system, names))
@@ -58,10 +58,11 @@ def _position_level(system: System, *, joints: bool) -> SparseLevel:
 
 def velocity_level(system: System, *, joints: bool = False) -> SparseLevel:
     """psi and q', and with `joints` the rates of joints, by u (nu,)."""
-    m, first, n_p = system.mechanics, 1 + system.nq, system.count("position")
+    first, n_p = 1 + system.nq, system.count("position")
     count = n_p + system.count("velocity")
     names = [*(f"rate of {n}" for n in system.constraint_names[:n_p]), *system.constraint_names[n_p:count]]
     names += [f"{name}'" for name in system.coordinates]
+    m = system.mechanics if joints or not system.ideal else None
     if joints:
         rows = ca.vertcat(m.psi, m.qdot, read_joints(system, joint_rates(system)))
         return _differentiated(system, "velocities, joints True", rows, m.u, first, [*names, *joint_rates(system)])
@@ -72,13 +73,9 @@ def velocity_level(system: System, *, joints: bool = False) -> SparseLevel:
 
 
 def kinematics_of(system: System) -> Read:
-    """The nonzeros of C, column by column as CasADi has them, as a function of x."""
-    C = system.mechanics.C
-    if C.is_constant():
-        values = np.array(ca.DM(C).nonzeros())
-        return lambda _: values
-    m = system.mechanics
-    return system.derived_kernel("sparse C", lambda: ca.Function("C", [m.x], [ca.densify(C.nz[:])]))
+    """The nonzeros of C, row by row, as a function of x: the last of the kernel "geometry"."""
+    kernel, count = system.kernel("geometry"), system.structure.kinematic_pattern.nnz()
+    return lambda x: kernel(x)[kernel.n_out - count :]
 
 
 def _differentiated(
@@ -101,7 +98,7 @@ def _differentiated(
 
 def _geometric(system: System, names: Sequence[str]) -> SparseLevel:
     """phi and the invariants by q, as the kernel "geometry" has them before the nonzeros of C."""
-    kernel, pattern = system.kernel("geometry"), system.mechanics.position_gradients.sparsity().T
+    kernel, pattern = system.kernel("geometry"), system.structure.position_pattern
     end = len(names) + pattern.nnz()
     starts, columns = np.array(pattern.colind()), np.array(pattern.row(), dtype=np.int64)
     return SparseLevel(tuple(names), lambda x: kernel(x)[:end], 1, system.nq, starts, columns)
@@ -109,19 +106,16 @@ def _geometric(system: System, names: Sequence[str]) -> SparseLevel:
 
 def _collected(system: System, first: int, names: Sequence[str]) -> SparseLevel:
     """psi and q' by u: d psi/du are the rows of A, dq'/du is C."""
-    m, nq, n_p, count = system.mechanics, system.nq, system.count("position"), system.mechanics.psi.shape[0]
-    pattern, kinematics = m.saddle_pattern, m.C.sparsity()
+    nq, n_p, count = system.nq, system.count("position"), system.count("position") + system.count("velocity")
+    pattern, kinematics = system.structure.saddle_pattern, system.structure.kinematic_pattern
     start = nq + len(pattern.mass_rows) + system.nu
     end = start + int(pattern.starts[count])
-    row = np.array(kinematics.row(), dtype=np.int64)
-    by_row = np.argsort(row, kind="stable")
-    rates = np.cumsum(np.bincount(row, minlength=nq))
     dynamics, residual, C = system.kernel("sparse_dynamics"), system.kernel("residual"), kinematics_of(system)
 
     def read(x: np.ndarray) -> np.ndarray:
         out = dynamics(x)
-        return np.concatenate([residual(x)[n_p:], out[:nq], out[start:end], C(x)[by_row]])
+        return np.concatenate([residual(x)[n_p:], out[:nq], out[start:end], C(x)])
 
-    starts = np.concatenate([pattern.starts[: count + 1], pattern.starts[count] + rates])
-    columns = np.concatenate([pattern.columns[: end - start], np.array(kinematics.get_col(), dtype=np.int64)[by_row]])
+    starts = np.concatenate([pattern.starts[: count + 1], pattern.starts[count] + np.array(kinematics.colind()[1:], dtype=np.int64)])
+    columns = np.concatenate([pattern.columns[: end - start], np.array(kinematics.row(), dtype=np.int64)])
     return SparseLevel(tuple(names), read, first, system.nu, starts, columns)

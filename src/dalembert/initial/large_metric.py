@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csc_matrix, diags, identity
+from scipy.sparse import csc_matrix, csr_matrix, diags, identity
 from scipy.sparse.csgraph import connected_components
 
 from dalembert.equations.system import System
@@ -27,7 +27,7 @@ def weighted(G: csc_matrix, weights: np.ndarray | None) -> csc_matrix:
 
 def speed_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
     """M (nu, nu) at x, made positive definite where it is not; as `metric.speed_metric`."""
-    pattern, nq, n = system.mechanics.saddle_pattern, system.nq, system.nu
+    pattern, nq, n = system.structure.saddle_pattern, system.nq, system.nu
     values = system.kernel("sparse_dynamics")(x)[nq : nq + len(pattern.mass_rows)]
     if not np.isfinite(values).all():
         return csc_matrix(identity(n))
@@ -46,8 +46,8 @@ def position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix
     M = speed_metric(system, x, scales)
     if system.trivial_kinematics:
         return M
-    pattern, nq, nu = system.mechanics.C.sparsity(), system.nq, system.nu
-    C = csc_matrix((kinematics_of(system)(x), pattern.row(), pattern.colind()), shape=(nq, nu))
+    across, nq, nu = system.structure.kinematic_pattern, system.nq, system.nu
+    C = csr_matrix((kinematics_of(system)(x), across.row(), across.colind()), shape=(nq, nu))
     if not np.isfinite(C.data).all():
         return csc_matrix(identity(nq))
     Q, U = diags(1.0 / scales.q), diags(scales.u)

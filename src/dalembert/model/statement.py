@@ -238,6 +238,8 @@ class Statement:
     lines: list[Any] = field(default_factory=list)  # of `Line` or, made of bodies and joints, `shapes.Link`
     shapes: list[Any] = field(default_factory=list)  # likewise, of springs, wheels and the like
     faults: list[str] = field(default_factory=list)
+    # numbers that instances of a kind of elements have each for itself, and the parameters that stand for them
+    slots: Mapping[float, sp.Symbol] = field(default_factory=dict)
 
     def copy(self) -> Statement:
         """The same statement in lists of its own, so that later additions to the model do not reach it."""

@@ -17,13 +17,14 @@ def row_sizes(motion: Spread, scales: Scales) -> dict[str, np.ndarray]:
     point = (motion.t, motion.q, motion.u, motion.parameters)
     sums = system.evaluate("row_rates", *point)[:, system.nc : system.nc + count]  # of |A_kj u_j|
     moved = np.fmax.reduce(sums, axis=0, initial=0.0)
-    m = system.mechanics
-    pattern = m.known(m.A).T.sparsity()
-    rows, columns = pattern.get_col(), pattern.row()
     if system.is_large:
-        first = system.nq + len(m.saddle_pattern.mass_rows) + system.nu
+        pattern = system.structure.saddle_pattern
+        rows, columns = pattern.rows, pattern.columns
+        first = system.nq + len(pattern.mass_rows) + system.nu
         A = system.evaluate("sparse_dynamics", *point)[:, first : first + len(rows)]
     else:
+        across = system.mechanics.known(system.mechanics.A).T.sparsity()
+        rows, columns = np.array(across.get_col(), dtype=int), np.array(across.row(), dtype=int)
         A = system.constraint_jacobian(*point)[:, rows, columns]
     spread = np.zeros(system.nc)
     np.fmax.at(spread, rows, np.fmax.reduce(np.abs(A), axis=0, initial=0.0) * scales.u[columns])

@@ -87,7 +87,7 @@ class Kernel:
 
     The function writes the structural nonzeros of out and nothing else; x and out must not overlap. It may be called
     from several threads at once. `address` is valid as long as this object lives. `backend` is "native", "loops" (that
-    is native too, over equal pieces of the tape) or "interpreter", `instructions` the length of CasADi's tape.
+    is native too, over equal pieces of the tape), "instances" (`instance_loops`) or "interpreter", `instructions` the length of CasADi's tape.
     """
 
     address: int
@@ -286,7 +286,7 @@ def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
     return engine.get_function_address("kernel"), (engine,)
 
 
-def _load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, int]) -> tuple[int, Any]:
+def load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, int]) -> tuple[int, Any]:
     """Address of the `kernel` of a module with a table of such values (`trampolines`), and its engine."""
     key = hashlib.sha256(toolchain() + bytes([level]) + text.encode()).hexdigest()
     code = cache.load(key)
@@ -320,7 +320,7 @@ def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tu
         "calls": tables.calls, "places": tables.places, "constants": tables.constants,
     }  # fmt: skip
     sizes = {"buffers": buffers, "width": width, "count": len(tables.calls)}
-    address, engine = _load_bound(body + LOOPS_KERNEL, use.level, cache, _table(LOOPS, arrays, sizes))
+    address, engine = load_bound(body + LOOPS_KERNEL, use.level, cache, _table(LOOPS, arrays, sizes))
     return address, (engine, arrays)
 
 
@@ -366,7 +366,7 @@ def _interpret(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[An
         "evaluate": _buffer_evaluation(),
     }  # fmt: skip
     table = _table(INTERPRETER, arrays, sizes)
-    address, engine = _load_bound(INTERPRETER_KERNEL, _CODEGEN_LEVEL, cache, table)
+    address, engine = load_bound(INTERPRETER_KERNEL, _CODEGEN_LEVEL, cache, table)
     return address, (engine, buffers, arrays)
 
 

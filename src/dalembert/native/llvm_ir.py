@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -295,31 +296,49 @@ def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[Blo
     return blocks, length
 
 
+class Chunks(NamedTuple):
+    """Functions of (x, out, work) that compute a program one after the other: their names and text.
+
+    `allocate` is the line that makes their work array, `release` what frees it. `widths` are those of their vectors of
+    sines and cosines, which are `apart` if they are found by calls.
+    """
+
+    names: list[str]
+    text: list[str]
+    allocate: str
+    release: list[str]
+    widths: set[int]
+    apart: bool
+
+
+def emit_chunks(program: Program, name: str, *, chunk: int = INSTRUCTIONS_PER_BLOCK, fuses: bool) -> Chunks:
+    """The chunks of a program, called `name` and a number."""
+    blocks, length = _emit_chunks(program, chunk, fuses=fuses)
+    parameters, text = "ptr noalias %x, ptr noalias %out, ptr noalias %work", list[str]()
+    for c, block in enumerate(blocks):
+        body = [ASIDE, *block.lines] if block.widths else block.lines
+        text += [f"define internal void @{name}{c}({parameters}) #2 {{", *body, "ret void\n}"]
+    on_stack, apart = length <= STACK_SLOTS, any(block.apart for block in blocks)
+    work = f"alloca double, i64 {length + 1}, align 16" if on_stack else f"call ptr @malloc(i64 {8 * length})"
+    widths = set[int]().union(*(block.widths for block in blocks), {LANES} if apart else ())
+    release = [] if on_stack else ["call void @free(ptr %work)"]
+    return Chunks([f"{name}{c}" for c in range(len(blocks))], text, f"%work = {work}", release, widths, apart)
+
+
 def emit_kernel(program: Program, *, chunk: int = INSTRUCTIONS_PER_BLOCK, fuses: bool) -> str:
     """IR of a module that defines `void kernel(const double* x, double* out)`; x and out must not overlap.
 
     `chunk` is the most instructions a basic block may hold. `fuses` says that the machine has an instruction for a
     product and a sum.
     """
-    blocks, length = _emit_chunks(program, chunk, fuses=fuses)
-    apart = any(block.apart for block in blocks)
-    bodies = [[ASIDE, *block.lines] if block.widths else block.lines for block in blocks]
-    text = declare([program]) + declare_sines(
-        set().union(*(block.widths for block in blocks), {LANES} if apart else ())
-    )
-    text += define_sines() if apart else []
+    found = emit_chunks(program, "chunk", chunk=chunk, fuses=fuses)
+    text = declare([program]) + declare_sines(found.widths)
+    text += define_sines() if found.apart else []
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
-    if len(bodies) == 1 and not apart:
-        return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
-    for c, body in enumerate(bodies):
-        parameters = "ptr noalias %x, ptr noalias %out, ptr noalias %work"
-        text += [f"define internal void @chunk{c}({parameters}) #2 {{", *body, "ret void\n}"]
-    on_stack = length <= STACK_SLOTS
-    work = f"alloca double, i64 {length + 1}, align 16" if on_stack else f"call ptr @malloc(i64 {8 * length})"
-    text += [head, f"%work = {work}"]
-    text += [f"call void @chunk{c}(ptr %x, ptr %out, ptr %work)" for c in range(len(bodies))]
-    text += [] if on_stack else ["call void @free(ptr %work)"]
-    return "\n".join([*text, "ret void\n}\n"])
+    if len(found.names) == 1 and not found.apart:
+        return "\n".join([*text, head, *found.text[1:]]) + "\n"
+    calls = [f"call void @{name}(ptr %x, ptr %out, ptr %work)" for name in found.names]
+    return "\n".join([*text, *found.text, head, found.allocate, *calls, *found.release, "ret void\n}\n"])
 
 
 def declare(programs: Sequence[Program]) -> list[str]:

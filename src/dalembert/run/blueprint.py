@@ -83,8 +83,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
     metric = choose_solver(system, formulation, drift)
     sparse = metric.over_nonzeros
     if sparse:
-        pattern = system.mechanics.saddle_pattern
-        along = system.mechanics.invariant_gradients.sparsity().T
+        pattern = system.structure.saddle_pattern
+        along = system.structure.invariant_pattern
         sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
     dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
     work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)

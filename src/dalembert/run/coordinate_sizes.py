@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dalembert.equations.kinds import ANGLE, FREE, LENGTH
+from dalembert.equations.coordinate_kinds import ANGLE, FREE, LENGTH
 from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.equations.kinds import kinds_of
+from dalembert.equations.coordinate_kinds import kinds_of
 from dalembert.equations.system import System
 from dalembert.native.intrinsics import record_at
 from dalembert.native.types import Record, ints
@@ -36,19 +36,18 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
 
     The blocks plan.mass and plan.jacobian are dense or hold nonzeros, as `solve.sparse_layout` lists them.
     """
-    m, plan, kernel = system.mechanics, work.plan, system.kernel("geometry")
+    m, plan, kernel = system.structure, work.plan, system.kernel("geometry")
     found = Sizing(kernel=kernel.address, levels=plan.np + plan.ni, driven=int(system.is_driven))
-    A, G, C = (matrix.sparsity().T for matrix in (m.known(m.A), m.position_gradients, m.C))
+    pattern, G, C = m.saddle_pattern, m.position_pattern, m.kinematic_pattern
+    starts = np.minimum(pattern.starts, pattern.starts[system.nc - system.curved])  # curved rows are empty
+    columns = pattern.columns[: starts[-1]]
     if sparse:
-        pattern = m.saddle_pattern
-        inertias = np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
-        places = np.arange(A.nnz())
+        inertias, places = np.flatnonzero(pattern.mass_rows == pattern.mass_columns), np.arange(len(columns))
     else:
-        inertias = np.arange(plan.nu) * (plan.nu + 1)
-        places = np.array(A.get_col(), dtype=np.int64) * plan.nu + np.array(A.row(), dtype=np.int64)
+        inertias, places = np.arange(plan.nu) * (plan.nu + 1), pattern.rows[: len(columns)] * plan.nu + columns
     lists = {
         "kinds": kinds_of(system), "inertias": plan.mass + inertias,
-        "a_starts": A.colind(), "a_columns": A.row(), "a_places": plan.jacobian + places,
+        "a_starts": starts, "a_columns": columns, "a_places": plan.jacobian + places,
         "g_starts": G.colind(), "g_columns": G.row(), "c_starts": C.colind(), "c_columns": C.row(),
     }  # fmt: skip
     room = {"out": kernel.n_out, "before": G.nnz(), "drives": 2 * plan.np + plan.nv, "driven_speeds": plan.nu}

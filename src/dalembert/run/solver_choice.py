@@ -54,9 +54,10 @@ def _refusal(system: System, formulation: object, drift: object, *, asked: bool)
 
 
 def _is_less_work(system: System) -> bool:
-    m, n = system.mechanics, system.nu + system.nc
-    unrolled = count_work(m.M.sparsity(), m.A.sparsity())
+    n, sparse = system.nu + system.nc, system.structure.saddle_pattern.factors.work
+    if system.functions.kinds is not None:  # nothing of it is unrolled
+        return OVERHEAD * sparse < n**3 / 6
+    unrolled = count_work(system.mechanics.M.sparsity(), system.mechanics.A.sparsity())
     if unrolled <= PROMPT_SOLVE:
         return False
-    sparse = m.saddle_pattern.factors.work
     return not unrolled <= min(UNROLLED_SPEEDUP * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6

@@ -44,7 +44,7 @@ def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
 
 def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
     """Velocities linear in the speeds, and rotations that are some."""
-    statement, u = derivation.statement, derivation.kinematics.symbols.u
+    statement, u = derivation.statement, derivation.symbols.u
     points = [p for p in _points(statement) if p.velocity is not None]
     bodies = [b for b in statement.bodies if b.angular_velocity is not None]
     column = ca.vertcat(derivation.points.velocities(points), derivation.turning.angular_velocities(bodies))
@@ -106,13 +106,13 @@ _PAIRS = ((0, 1), (0, 2), (1, 2))  # entries of a 3x3 matrix that symmetry makes
 
 
 def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
-    """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
+    """Forces linear in unknowns that do work, everything finite somewhere."""
     d, faults = derivation.dynamics, []
     laws = [constraint for constraint in derivation.statement.constraints if not constraint.law.restrains]
     read = {node for law in laws for node in nodes(law.expression)}
     determined = {law.servo for law in laws}
     for k, y in enumerate(derivation.statement.unknowns):
-        bent = ca.depends_on(d.E, derivation.kinematics.symbols.y[k])
+        bent = ca.depends_on(d.E, derivation.symbols.y[k])
         if bent and y not in determined:
             faults.append(
                 f"the forces or masses are not linear in the servo unknown `{y}`; let a plain force enforce the "
@@ -120,8 +120,6 @@ def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
             )
         elif not bent and ca.sparsify(d.B[:, k]).nnz() == 0 and y not in read:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
-    if ca.sparsify(d.M).nnz() == 0:
-        faults.append("the mass matrix is zero; give something a mass that moves with a speed")
     for label, values in (("mass matrix is", probed.M), ("forces are", probed.f)):
         if values.size and not np.isfinite(values).any():
             faults.append(f"the {label} not finite at any of three random states; check the parameters")

@@ -42,7 +42,8 @@ class NumberedColumns:
 class Atoms(Mapping[sympy.Basic, casadi.SX]):
     """Symbols and functions of time, with the entries of `columns` that they and their time derivatives stand for."""
 
-    def __init__(self, time: sympy.Symbol) -> None:
+    def __init__(self, time: sympy.Symbol, slots: Mapping[float, sympy.Symbol] | None = None) -> None:
+        self.slots = slots or {}  # symbols that stand for numbers
         self.columns = NumberedColumns()
         self._time = time
         self._added: list[tuple[Sequence[sympy.Basic], int, int]] = []  # symbols, their first column, how many follow

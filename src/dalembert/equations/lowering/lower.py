@@ -42,6 +42,7 @@ class Lowering:
         self._stated = Emission(self._graph, self._atoms, lower_template, as_stated=True)
         self._rules: dict[type, Rule] = {}
         self._atomic = Rule(self._atom)
+        self._slot = Rule(lambda graph, node, parts: self._atom(graph, self._atoms.slots[float(node)], parts))
         # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
         self._interned: dict[int, tuple[int, Any]] = {}
         self._arguments: dict[int, tuple[Sequence[int], Any]] = {}  # of instances, which the rows of a joint share
@@ -126,6 +127,8 @@ class Lowering:
         kind = type(node)
         if is_undefined_function(node) or isinstance(node, SYMBOLS):
             return self._atomic
+        if self._atoms.slots and node.is_Number and float(node) in self._atoms.slots:
+            return self._slot
         if kind not in self._rules:
             self._rules[kind] = rule_of(kind)
         return self._rules[kind]

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.functions import nonzeros
+from dalembert.equations.blocks import nonzeros
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.scattered import Scattered
@@ -30,11 +30,26 @@ def kinds_of(system: System) -> np.ndarray:
 
 
 def _find_kinds(system: System) -> np.ndarray:
+    """Kinds of coordinates in all graphs. What is a length in one is one, and an angle is what is an angle elsewhere."""
+    summed = system.functions.kinds
+    if summed is None:
+        return _kinds_in(system.mechanics, np.array(system.parameter_defaults))
+    found = np.full(system.nq, FREE)
+    for m, parameters, coordinates in summed.samples():
+        own = np.broadcast_to(_kinds_in(m, parameters), coordinates.shape)
+        found[coordinates[own == LENGTH]] = LENGTH
+        angles = coordinates[own == ANGLE]
+        found[angles[found[angles] == FREE]] = ANGLE
+    found[np.array(summed.invariant_pattern.row(), dtype=int)] = ANGLE
+    return found
+
+
+def _kinds_in(m: Mechanics, parameters: np.ndarray) -> np.ndarray:
     """Kinds of coordinates from the geometry at two places, after a small move and a full turn of each coordinate.
 
     Coordinates that no entry has in common are moved together: a colouring of the columns of its Jacobian.
     """
-    m, nq = system.mechanics, system.nq
+    nq, nu = m.q.shape[0], m.u.shape[0]
     geometry, rng = _Geometry.of(m), Scattered(11)
     depends = geometry.function.jac_sparsity(0, 0)
     entry, coordinate = np.array(depends.row(), dtype=int), np.array(depends.get_col(), dtype=int)
@@ -45,7 +60,7 @@ def _find_kinds(system: System) -> np.ndarray:
     pairs = [np.flatnonzero(colour[coordinate] == k) for k in range(len(members))]
     aperiodic, present = np.zeros(nq, dtype=bool), np.zeros(nq, dtype=bool)
     for _ in range(2):
-        x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + system.nu), system.parameter_defaults])
+        x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + nu), parameters])
         q, rest = x[1 : 1 + nq], np.concatenate([x[:1], x[1 + nq :]])
         here = geometry.at(q, rest)
         changes = np.zeros((2, len(entry)))  # of an entry by a coordinate: moved a little, and by a full turn
