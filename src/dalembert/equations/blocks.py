@@ -1,4 +1,4 @@
-"""The functions that kernels compute of the mechanics, as blocks: graphs that say what their rows and columns belong to.
+"""Functions that kernels compute of the mechanics, as blocks: graphs that say what their rows and columns belong to.
 
 Every function takes one column and returns one. Those in `OF_STATE` read x = (t, q, u, p), those in `OF_MOTION` read
 (x, u', la). A block of a kind of elements is added into the same block of the whole system, instance by instance.
@@ -102,7 +102,8 @@ def assembly(m: Mechanics) -> list[Block]:
 def geometry(m: Mechanics) -> list[Block]:
     """phi and the invariants, the nonzeros of their gradients in q, by rows, and those of C, by rows."""
     return [
-        Block(m.phi, "p"), Block(m.h, "i"), Block(m.position_gradients, "pi", "q", BY_ROWS), Block(m.C, "q", "u", BY_ROWS)
+        Block(m.phi, "p"), Block(m.h, "i"), Block(m.position_gradients, "pi", "q", BY_ROWS),
+        Block(m.C, "q", "u", BY_ROWS),
     ]  # fmt: skip
 
 

@@ -17,16 +17,15 @@ from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.features import LEGIBLE, Features
 from dalembert.equations.functions import Functions, Stated, function_of
 from dalembert.equations.high_order import with_lowered_constraints
+from dalembert.equations.kinds.assemble import Assembled, assemble
 from dalembert.equations.kinds.assembly import Assembly
-from dalembert.equations.kinds.assemble import assemble
-from dalembert.equations.kinks import Bends, arguments_column, crossing_function
+from dalembert.equations.kinks import Bends
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lowering.lower import Lowering, LoweringError
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.massless import with_massless_coordinates
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.outputs import check_outputs, derive_outputs
-from dalembert.equations.symbols import Symbols
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
@@ -75,8 +74,7 @@ def _written_out(statement: Statement, progress: CompileProgress) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     stated: dict[str, Stated] = {
-        **_instant_functions(d.bends, low, statement, s),
-        **_feature_functions(d.features),
+        **d.functions(),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, low)]),
     }
     return _system(
@@ -85,16 +83,17 @@ def _written_out(statement: Statement, progress: CompileProgress) -> System:
     )  # fmt: skip
 
 
-def _of_kinds(statement: Statement, a: Assembly, progress: CompileProgress) -> System:
+def _of_kinds(statement: Statement, found: Assembled, progress: CompileProgress) -> System:
     """The system of an assembly of kinds; what is written out of it is written out when it is first asked for."""
+    a = found.assembly
     derivation = Derivation(statement, a.symbols, lambda: a.written_out_kinematics)
     stated: dict[str, Stated] = {
-        "kinks": function_of("kinks", a.symbols.x, [ca.SX(0, 1)]),
+        **found.functions,
         "inertias": lambda: function_of("inertias", a.x, [inertia_column(statement, derivation.low)]),
     }
     pattern, mass = a.mass_samples
     return _system(
-        statement, derivation, a, stated, progress, bends=Bends([], []), features=Features((), [], [], None),
+        statement, derivation, a, stated, progress, bends=found.bends, features=found.features,
         invariants=a.invariants, works=a.works, singular_mass=_is_singular(pattern, mass),
     )  # fmt: skip
 
@@ -169,17 +168,3 @@ def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
     from dalembert.solve.sparse_system import least_pivots  # the engine is imported when it is first needed
 
     return bool((least_pivots(pattern, samples[np.isfinite(samples).all(axis=1)]) < 1e-9).any())
-
-
-def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
-    """Functions for the instants at which expressions bend or jump: of arguments linear in time, then of others."""
-    linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
-    curved = (crossing_function(argument, low, s.x) for argument, _ in bends.curved)
-    return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
-
-
-def _feature_functions(features: Features) -> dict[str, ca.Function]:
-    """Functions that locate the features of the model's functions, and the function of their arguments."""
-    functions = {f"shape {k}": function for k, function in enumerate(features.shapes)}
-    functions |= {f"phases {k}": function for k, function in enumerate(features.phases)}
-    return functions if features.arguments is None else functions | {"arguments": features.arguments}

@@ -30,7 +30,7 @@ def kinds_of(system: System) -> np.ndarray:
 
 
 def _find_kinds(system: System) -> np.ndarray:
-    """Kinds of coordinates in all graphs. What is a length in one is one, and an angle is what is an angle elsewhere."""
+    """Kinds of coordinates: a length where it is one in any graph, an angle where it is one in others."""
     summed = system.functions.kinds
     if summed is None:
         return _kinds_in(system.mechanics, np.array(system.parameter_defaults))

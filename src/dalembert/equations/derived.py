@@ -14,8 +14,9 @@ from dalembert.equations.checks.statement import sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.features import Features, find_features, with_divisors
 from dalembert.equations.friction import derive_friction
+from dalembert.equations.functions import function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
-from dalembert.equations.kinks import Bends, find_kinks, has_bends
+from dalembert.equations.kinks import Bends, arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import Row, are_algebraic, count_curved, law_of, may_work, rows_by_unknown
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.lowering.sympy_rules import show
@@ -54,6 +55,19 @@ class Derived:
     bends: Bends
     features: Features
     faults: list[str]
+
+    def functions(self) -> dict[str, ca.Function]:
+        """Functions that locate instants and features, by the names under which a system has them.
+
+        "kinks" are the rate and offset of each argument linear in time, "crossing k" the other arguments of time alone.
+        """
+        low, s, features = self.derivation.low, self.derivation.symbols, self.features
+        linear = arguments_column(self.bends.linear, low, self.derivation.statement.time)
+        found = {"kinks": function_of("kinks", s.x, [linear])}
+        found |= {f"crossing {k}": crossing_function(e, low, s.x) for k, (e, _) in enumerate(self.bends.curved)}
+        found |= {f"shape {k}": function for k, function in enumerate(features.shapes)}
+        found |= {f"phases {k}": function for k, function in enumerate(features.phases)}
+        return found if features.arguments is None else found | {"arguments": features.arguments}
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,9 @@ def _count(line: Line | Link) -> int:
 
 def _is_filled(line: Line | Link) -> bool:
     """Whether a line is drawn by the library, in places of a body or as an instance of its kind, and not by a user."""
-    return not line.stated if isinstance(line, Link) else isinstance(line.points, FilledVectors)
+    if isinstance(line, Link):
+        return not line.stated or all(e.is_Number for place in line.places for e in place)
+    return isinstance(line.points, FilledVectors)
 
 
 def _points(lines: Sequence[Line | Link]) -> list[Point]:

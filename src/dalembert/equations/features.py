@@ -65,10 +65,13 @@ class _Part(NamedTuple):
     of_time: bool
 
 
+NO_FEATURES = Features((), [], [], None)
+
+
 def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
     """The features among the nodes of expressions, children before parents."""
     own = [node for node in nodes if _has_features(node)]
-    return _Search(low, s).run(own) if own else Features((), [], [], None)
+    return _Search(low, s).run(own) if own else NO_FEATURES
 
 
 def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:

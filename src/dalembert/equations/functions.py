@@ -64,7 +64,7 @@ class Functions(Mapping[str, ca.Function]):
     def __init__(self, mechanics: Mechanics | Summed, stated: Mapping[str, Stated]) -> None:
         self._rows = mechanics.rows
         self._stated = tuple(stated)
-        self._kept: dict[str, Stated | str] = {"mechanics": lambda: self.mechanics.to_function(), **stated}
+        self._kept: dict[str, Stated | str] = {"mechanics": self._record, **stated}
         self._texts: dict[str, str] = {}
         self._made: dict[str, ca.Function] = {}
         self._mechanics: Mechanics | None = mechanics if isinstance(mechanics, Mechanics) else None
@@ -121,7 +121,11 @@ class Functions(Mapping[str, ca.Function]):
         return self._texts
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": dict(self.texts()), "_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
+        left_out = {"_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
+        return {**self.__dict__, "_kept": dict(self.texts()), **left_out}
+
+    def _record(self) -> ca.Function:
+        return self.mechanics.to_function()
 
     def _restored(self, name: str) -> ca.Function:
         kept = self._kept[name]

@@ -133,14 +133,14 @@ def _of_body(d: Derivation, body: Body) -> Iterator[Named]:
 
 def _of_joint(d: Derivation, joint: Joint) -> Iterator[Named]:
     """Angle and its rate, displacement and its rate, as far as the joint allows them."""
-    i, j, rate = joint.first, joint.second, d.kinematics.rate
+    i, j = joint.first, joint.second
     if can_turn(joint):
         wrapped = not (is_planar(i) and is_planar(j))
         yield Named(f"{joint.name}.angle", lambda: d.low(angle_between(i, j)), wrapped=wrapped)
-        yield Named(f"{joint.name}.rate", lambda: rate(d.low(angle_between(i, j))))
+        yield Named(f"{joint.name}.rate", lambda: d.kinematics.rate(d.low(angle_between(i, j))))
     if can_slide(joint):
         yield Named(f"{joint.name}.displacement", lambda: d.low(displacement_of(joint)))
-        yield Named(f"{joint.name}.speed", lambda: rate(d.low(displacement_of(joint))))
+        yield Named(f"{joint.name}.speed", lambda: d.kinematics.rate(d.low(displacement_of(joint))))
 
 
 def _of_element(d: Derivation, element: Element) -> Iterator[Named]:

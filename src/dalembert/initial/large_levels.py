@@ -116,6 +116,8 @@ def _collected(system: System, first: int, names: Sequence[str]) -> SparseLevel:
         out = dynamics(x)
         return np.concatenate([residual(x)[n_p:], out[:nq], out[start:end], C(x)])
 
-    starts = np.concatenate([pattern.starts[: count + 1], pattern.starts[count] + np.array(kinematics.colind()[1:], dtype=np.int64)])
+    starts = np.concatenate(
+        [pattern.starts[: count + 1], pattern.starts[count] + np.array(kinematics.colind()[1:], dtype=np.int64)]
+    )
     columns = np.concatenate([pattern.columns[: end - start], np.array(kinematics.row(), dtype=np.int64)])
     return SparseLevel(tuple(names), read, first, system.nu, starts, columns)

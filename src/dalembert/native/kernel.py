@@ -87,7 +87,8 @@ class Kernel:
 
     The function writes the structural nonzeros of out and nothing else; x and out must not overlap. It may be called
     from several threads at once. `address` is valid as long as this object lives. `backend` is "native", "loops" (that
-    is native too, over equal pieces of the tape), "instances" (`instance_loops`) or "interpreter", `instructions` the length of CasADi's tape.
+    is native too, over equal pieces of the tape), "instances" (`instance_loops`) or "interpreter", `instructions` the
+    length of CasADi's tape.
     """
 
     address: int

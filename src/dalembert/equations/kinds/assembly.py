@@ -16,11 +16,12 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.blocks import BY_ROWS, FLAT, LOWER, OF_STATE, Block, blocks_of
-from dalembert.equations.kinds.kind import Kind, Places, Sizes, Term
+from dalembert.equations.kinds.kind import Kind, Places, Sizes
 from dalembert.equations.kinds.write_out import write_out
 from dalembert.equations.laws import Row
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.symbols import Kinematics, Symbols
+from dalembert.native.instance_loops import Term
 from dalembert.scattered import Scattered
 from dalembert.solve.elimination_order import SaddlePattern
 
@@ -71,7 +72,7 @@ class Assembly:
     @cached_property
     def trivial_kinematics(self) -> bool:
         """Whether the speeds are the rates of the coordinates, in order: q' = u."""
-        own = [kind for kind in self.kinds if kind.kinematic]
+        own = [kind for kind in self.kinds if (kind.rates >= 0).any()]
         return self.sizes.q == self.sizes.u and all(
             kind.mechanics.trivial_kinematics and np.array_equal(kind.q, kind.u) for kind in own
         )
@@ -137,7 +138,9 @@ class Assembly:
         """Rows and columns of the nonzeros of a block, in its order, and its shape; `graphs` as each kind has it."""
         place, _ = self._places(graphs, 0)
         block = graphs[0]
-        first, second = np.divmod(place.keys if place.keys is not None else np.zeros(0, dtype=np.int64), max(place.width, 1))
+        first, second = np.divmod(
+            place.keys if place.keys is not None else np.zeros(0, dtype=np.int64), max(place.width, 1)
+        )
         rows, columns = (second, first) if place.by_columns else (first, second)
         return rows, columns, (self.sizes.total(block.rows), self.sizes.total(block.columns))
 

@@ -26,12 +26,16 @@ LARGEST_COMPONENT = 32  # variables; what hangs together in larger numbers is no
 
 
 class Component(NamedTuple):
-    """Indices of coordinates and speeds, and of the parameters in the rates; `shape` numbers equal expressions."""
+    """Indices of coordinates and speeds, and of the parameters in the rates; `shape` numbers equal expressions.
+
+    `numbers` are those in the rates.
+    """
 
     coordinates: tuple[int, ...]
     speeds: tuple[int, ...]
     parameters: tuple[int, ...]
     shape: int
+    numbers: frozenset[float]
 
 
 class Leaf(NamedTuple):
@@ -45,7 +49,7 @@ class Components:
     """All components of a statement, `leaves` by identity of the symbol, and the equation of each coordinate."""
 
     def __init__(self, statement: Statement, rates: Sequence[sp.Expr]) -> None:
-        self.time = statement.time
+        self.time, self.rates = statement.time, rates
         self._parameters = {id(p): k for k, p in enumerate(statement.parameters)}
         self._variables = (*statement.coordinates, *statement.speeds)
         self._numbers = {id(v): k for k, v in enumerate(self._variables)}
@@ -93,9 +97,10 @@ class Components:
             for number in self._read(rate):
                 first.append(k)
                 second.append(number)
-        for body in statement.bodies:
-            own = [self._numbers.get(id(e), -1) for e in (*(body.position or ()), *body.rotation, *(body.angular_velocity or ()))]
-            own = [number for number in own if number >= 0]
+        placed = [p.position or () for p in statement.particles]
+        placed += [(*(b.position or ()), *b.rotation, *(b.angular_velocity or ())) for b in statement.bodies]
+        for place in placed:
+            own = [number for number in (self._numbers.get(id(e), -1) for e in place) if number >= 0]
             first += own[:-1]
             second += own[1:]
         n = len(self._numbers)
@@ -125,11 +130,10 @@ class Components:
         for k in q:
             self._describe(rates[k], places, parameters, tokens)
         shape = self._shapes.setdefault(tuple(tokens), len(self._shapes))
-        self.all.append(Component(tuple(q), tuple(k - self._nq for k in u), tuple(parameters), shape))
+        numbers = frozenset(float(e) for e in tokens if isinstance(e, sp.Number))
+        self.all.append(Component(tuple(q), tuple(k - self._nq for k in u), tuple(parameters), shape, numbers))
 
-    def _describe(
-        self, e: sp.Basic, places: dict[int, str], parameters: dict[int, int], tokens: list[object]
-    ) -> None:
+    def _describe(self, e: sp.Basic, places: dict[int, str], parameters: dict[int, int], tokens: list[object]) -> None:
         """Append the tokens of a rate: its variables by their places, its parameters numbered as they are met."""
         number = self._number(e)
         if number >= 0:

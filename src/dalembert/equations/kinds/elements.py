@@ -52,7 +52,9 @@ class Elements:
 
     def _kinematic(self, component: int) -> Element:
         whole = self._components.all[component]
-        return Element("kinematics", (), (component,), Shape(whole.shape, (component,), whole.parameters, ()))
+        return Element(
+            "kinematics", (), (component,), Shape(whole.shape, (component,), whole.parameters, (), whole.numbers)
+        )
 
     def _constraints(self) -> Iterator[Element]:
         """Constraints, those of one joint together: they share their arguments."""

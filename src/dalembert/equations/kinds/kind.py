@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.blocks import LOWER, OF_STATE, Block, blocks_of
 from dalembert.equations.mechanics import Mechanics
+from dalembert.native.instance_loops import Term
 
 
 class Places(NamedTuple):
@@ -56,32 +57,13 @@ class Sizes(NamedTuple):
         return sum(map(self.of, letters))
 
 
-class Term(NamedTuple):
-    """What a kind adds to a function of the system: `function` of one instance, and where instances read and write.
-
-    Argument k of an instance is `numbers[:, k - first]` for first <= k < first + the width of numbers; the others are
-    read at `reads` (n, ...) of the system's argument, in order. Result j is added at `writes[:, j]`.
-    """
-
-    function: ca.Function
-    reads: np.ndarray
-    numbers: np.ndarray
-    first: int
-    writes: np.ndarray
-
-    def arguments(self, x: np.ndarray) -> np.ndarray:
-        """Arguments of all instances, (n_in, n)."""
-        read = x[self.reads]
-        return np.concatenate([read[:, : self.first], self.numbers, read[:, self.first :]], axis=1).T
-
-
 @dataclass(frozen=True, eq=False)
 class Kind:
     """The `mechanics` of one element, and for its n instances: what its variables and rows are in the system.
 
     `q` (n, nq), `u`, `parameters`, `rows`, `invariants` and `velocities` are indices; the last parameters of the
-    element are `numbers` (n, nn) of its own. An index -1 is nothing in the system. Kinematics, q' = C u + D, come from
-    the kinds that are `kinematic` alone, as every element has its own copy of them.
+    element are `numbers` (n, nn) of its own. An index -1 is nothing in the system. `rates` (n, nq) are the coordinates
+    whose rates the kind adds, -1 for others: every element has a copy of q' = C u + D, and one of them counts.
     """
 
     name: str
@@ -93,7 +75,7 @@ class Kind:
     rows: np.ndarray
     invariants: np.ndarray
     velocities: np.ndarray
-    kinematic: bool
+    rates: np.ndarray
     works: bool
 
     @property
@@ -130,9 +112,7 @@ class Kind:
         """What each row or column of a block is in the system, (n, m); -1 for nothing."""
         parts, first = [], 0
         for letter in letters:
-            own = self._range(letter)
-            if letter == "q" and of_rows and not self.kinematic:
-                own = np.full_like(own, -1)
+            own = self.rates if letter == "q" and of_rows else self._range(letter)
             parts.append(np.where(own >= 0, own + first, -1))
             first += sizes.of(letter)
         return np.concatenate(parts, axis=1)

@@ -6,7 +6,7 @@ parameters, and numbers. Equal leaves have one slot. The numbers 0, 1 and -1 and
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -14,7 +14,7 @@ import sympy as sp
 from dalembert.equations.kinds.components import Components
 from dalembert.model.instances import Instance
 from dalembert.model.markers import Marker
-from dalembert.model.statement import Body, Particle, Point, Statement
+from dalembert.model.statement import Body, Particle, Point
 from dalembert.model.time_symbols import is_undefined_function
 
 LONGEST_SHAPE = 3000  # tokens; a longer expression is no element of many
@@ -26,12 +26,29 @@ class NotAnElementError(Exception):
 
 
 class Shape(NamedTuple):
-    """Key of an item's shape, and its leaves: components, parameters and numbers, in the order of their slots."""
+    """Key of an item's shape, and its leaves: components, parameters and numbers, in the order of their slots.
+
+    Numbers in `fixed` belong to the shape, wherever they occur.
+    """
 
     key: Hashable
     components: tuple[int, ...]
     parameters: tuple[int, ...]
     numbers: tuple[float, ...]
+    fixed: frozenset[float]
+
+
+def join(shapes: Sequence[tuple[Hashable, Shape]]) -> Shape:
+    """The shape of several items with labels: theirs, and which of their leaves are the same."""
+    components, parameters, numbers = dict[int, int](), dict[int, int](), dict[float, int]()
+    fixed = frozenset[float]().union(*(shape.fixed for _, shape in shapes))
+    key = list[Hashable]()
+    for label, shape in shapes:
+        key += (label, shape.key)
+        for known, leaves in ((components, shape.components), (parameters, shape.parameters)):
+            key.append(tuple(known.setdefault(leaf, len(known)) for leaf in leaves))
+        key.append(tuple(("=", v) if v in fixed else numbers.setdefault(v, len(numbers)) for v in shape.numbers))
+    return Shape(tuple(key), tuple(components), tuple(parameters), tuple(numbers), fixed)
 
 
 class ShapeReader:
@@ -99,10 +116,11 @@ class ShapeReader:
 
     def shape(self) -> Shape:
         """The shape of all that was read."""
-        numbers = {value: slot for value, slot in self._numbers.items() if value not in self._fixed}
-        fixed = tuple((slot, value) for value, slot in self._numbers.items() if value in self._fixed)
-        key = (*self._tokens, fixed) if fixed else tuple(self._tokens)
-        return Shape(key, tuple(self._components), tuple(self._parameters), tuple(numbers))
+        own = Shape(
+            tuple(self._tokens), tuple(self._components), tuple(self._parameters), tuple(self._numbers),
+            frozenset(self._fixed),
+        )  # fmt: skip
+        return join([("", own)]) if self._fixed else own
 
     def _leaf(self, component: int, token: str, order: int) -> None:
         slot = self._components.get(component)
@@ -110,6 +128,7 @@ class ShapeReader:
             slot = self._components[component] = len(self._components)
             whole = self._of.all[component]
             self._tokens += ("component", whole.shape)
+            self._fixed |= whole.numbers
             for k in whole.parameters:
                 self._tokens.append(self._parameters.setdefault(k, len(self._parameters)))
         if order:
@@ -155,9 +174,3 @@ class ShapeReader:
             return
         for part in e.args:
             self.expression(part)
-
-
-def reader_of(statement: Statement, components: Components) -> ShapeReader:
-    """A reader of items of a statement; `fresh` makes more of them."""
-    parameters = {id(p): k for k, p in enumerate(statement.parameters)}
-    return ShapeReader(components, parameters, {p: k for k, p in enumerate(statement.parameters)})

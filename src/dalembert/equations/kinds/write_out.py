@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equations.blocks import Block
 from dalembert.equations.kinds.kind import Kind, Sizes
 from dalembert.equations.laws import Row
-from dalembert.equations.mechanics import GRAPHS, Mechanics
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.symbols import Symbols
 
 RANGES = {
@@ -34,7 +34,16 @@ def write_out(kinds: Sequence[Kind], s: Symbols, la: ca.SX, rows: tuple[Row, ...
             at, across, _ = kind.entries(block, sizes)
             graphs[name] += _scattered(at, across, values[name], graphs[name].shape)
     return Mechanics(
-        rows=rows, t=s.t, q=s.q, u=s.u, p=s.p, udot=s.ud, la=la, gamma=ca.SX(0, 1), B=ca.SX(sizes.u, s.y.shape[0]), **graphs
+        rows=rows,
+        t=s.t,
+        q=s.q,
+        u=s.u,
+        p=s.p,
+        udot=s.ud,
+        la=la,
+        gamma=ca.SX(0, 1),
+        B=ca.SX(sizes.u, s.y.shape[0]),
+        **graphs,
     )
 
 
@@ -54,8 +63,9 @@ def _scattered(rows: np.ndarray, columns: np.ndarray, values: ca.SX, shape: tupl
     """The matrix with the values (nnz, n) added at rows and columns (n, nnz); -1 is nowhere."""
     kept = ((rows >= 0) & (columns >= 0)).ravel()
     i, j, number = rows.ravel()[kept], columns.ravel()[kept], np.flatnonzero(kept)
-    total = ca.SX(*shape)
-    dense = ca.densify(values)
+    total, dense = ca.SX(*shape), ca.densify(values)
+    if shape == (1, 1):
+        return ca.sum1(ca.vertcat(total, ca.vec(dense.nz[number.tolist()])))
     while len(i):  # each pass takes every place once
         _, once = np.unique(j * shape[0] + i, return_index=True)
         pattern = ca.Sparsity.triplet(*shape, i[once].tolist(), j[once].tolist())
