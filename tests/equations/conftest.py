@@ -2,7 +2,7 @@
 
 import pytest
 
-from dalembert.equations import compile as compilation
+from dalembert.equations import derived as derivation
 from dalembert.equations.rows_by_kind import rows_by_kind
 
 
@@ -17,5 +17,5 @@ def left_over(monkeypatch):
         names.append([c.name for k, c in enumerate(stated) if k not in by_kind])
         return kinds
 
-    monkeypatch.setattr(compilation, "rows_by_kind", counted)
+    monkeypatch.setattr(derivation, "rows_by_kind", counted)
     return names

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.equations import compile as compilation
+from dalembert.equations import derived as derivation
 
 N = 4
 TIMES, ANGLES = [-0.2, 0.1, 0.25, 0.6], [0.0, 0.2, -0.1, 0.3]
@@ -65,7 +65,7 @@ def values(system, *names):
 
 def by_hand(monkeypatch):
     """Have everything derived row by row."""
-    monkeypatch.setattr(compilation, "rows_by_kind", lambda *_: None)
+    monkeypatch.setattr(derivation, "rows_by_kind", lambda *_: None)
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -40,7 +40,7 @@ def test_markers_move_as_they_do_written_out(kind):
     model, points = statement_of(kind)
     statement = model.closed()
     s = Symbols.of(statement)
-    d = Derivation(statement, kinematics_of(statement, s))
+    d = Derivation(statement, s, lambda: kinematics_of(statement, s))
     written = [Point(p.name, p.position, velocity_of(p, model.t)) for p in points]
     both = [f(some) for some in (points, written) for f in (d.points.positions, d.points.velocities)]
     function = ca.Function("points", [s.x], [ca.densify(column) for column in both])

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.equations import compile as compilation
+from dalembert.equations import derived as derivation
 from dalembert.model.time_symbols import function_of_time
 
 KINDS = ("revolute", "prismatic", "cylindrical", "spherical", "universal", "planar", "fixed", "point_on_line")
@@ -39,7 +39,7 @@ def chain(kind="spherical", slow=None):
 
 def by_hand(monkeypatch):
     """Have everything derived row by row."""
-    monkeypatch.setattr(compilation, "rows_by_kind", lambda *_: None)
+    monkeypatch.setattr(derivation, "rows_by_kind", lambda *_: None)
 
 
 def derived(model):

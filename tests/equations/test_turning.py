@@ -25,7 +25,8 @@ def derivation():
     half = [sp.cos(a / 2), 0, sp.sin(a / 2), 0]
     model.body("E", mass=1.0, inertia=solid, position=[0, b, 0], rotation=half, angular_velocity=[0, a.diff(), 0])
     statement = model.closed()
-    return Derivation(statement, kinematics_of(statement, Symbols.of(statement)))
+    s = Symbols.of(statement)
+    return Derivation(statement, s, lambda: kinematics_of(statement, s))
 
 
 def values(derivation, *graphs):

@@ -35,7 +35,7 @@ def test_many_four_bars_move_as_their_exact_solution(ladder):
     # Ideal reactions do no work, whatever their number: r . u is round-off of its terms.
     power = np.einsum("ti,ti->t", motion.reactions, motion.u)
     assert np.abs(power).max() < 1e-9 * np.abs(motion.reactions * motion.u).sum(axis=1).max()
-    assert system.kernels.native["sparse_dynamics"].backend == "loops"
+    assert system.kernels.native["sparse_dynamics"].backend == "instances"
 
 
 def test_a_consistent_state_is_the_nearest_one(ladder):

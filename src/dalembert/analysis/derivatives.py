@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.evaluations import PROMPT_FUNCTION
+from dalembert.equations.kernels import PROMPT_FUNCTION
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.initial.dependence import INVOLVED

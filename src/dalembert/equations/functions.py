@@ -24,7 +24,21 @@ Stated = ca.Function | Callable[[], ca.Function]
 class Summed(Protocol):
     """Mechanics as a sum over kinds of elements (`kinds.assembly`)."""
 
-    rows: tuple[Row, ...]
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The constraint rows."""
+
+    @property
+    def la(self) -> ca.SX:
+        """The multipliers, (nc, 1)."""
+
+    @property
+    def y(self) -> ca.SX:
+        """As `Mechanics.y`."""
+
+    @property
+    def trivial_kinematics(self) -> bool:
+        """As `Mechanics.trivial_kinematics`."""
 
     @property
     def written_out(self) -> Mechanics:
@@ -121,7 +135,7 @@ class Functions(Mapping[str, ca.Function]):
         return self._texts
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = {"_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
+        left_out: dict[str, Any] = {"_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
         return {**self.__dict__, "_kept": dict(self.texts()), **left_out}
 
     def _record(self) -> ca.Function:

@@ -64,7 +64,8 @@ class Kernels:
 
     def _make(self, name: str, use: Use) -> Kernel:
         if self.functions.is_summed(name):
-            return compile_sum(*self.functions.sum_of(name), use)
+            total = self.functions.sum_of(name)
+            return compile_sum(total.terms, total.n_in, total.n_out, use)
         return self._compile(self.functions[name], use)
 
     def known(self, key: Hashable) -> Any:

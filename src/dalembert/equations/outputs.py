@@ -15,7 +15,7 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.derive import Derivation
-from dalembert.equations.functions import Stated, flat, function_of
+from dalembert.equations.functions import Stated, Summed, flat, function_of
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.mechanics import Mechanics
@@ -39,7 +39,9 @@ class Named(NamedTuple):
     wrapped: bool = False
 
 
-def derive_outputs(derivation: Derivation, mechanics: Mechanics) -> tuple[tuple[Quantity, ...], dict[str, Stated]]:
+def derive_outputs(
+    derivation: Derivation, mechanics: Mechanics | Summed
+) -> tuple[tuple[Quantity, ...], dict[str, Stated]]:
     """All quantities, and the functions they are read from by group."""
     st = derivation.statement
     unknown = bool(st.unknowns)  # which may be in the effort of any element
@@ -68,7 +70,7 @@ def check_outputs(statement: Statement, kept: Sequence[str]) -> list[str]:
     ]
 
 
-def _function(name: str, derivation: Derivation, mechanics: Mechanics, group: Sequence[Named]) -> ca.Function:
+def _function(name: str, derivation: Derivation, mechanics: Mechanics | Summed, group: Sequence[Named]) -> ca.Function:
     """The graphs of a group as one function of (x, u', la), with multipliers in the places of the unknowns."""
     y, enforced = derivation.symbols.y, rows_by_unknown(mechanics.rows)
     column = ca.vertcat(ca.SX(0, 1), *[ca.densify(named.graph()) for named in group])
@@ -87,7 +89,7 @@ def _quantities(group: str, entries: Sequence[Named]) -> Iterator[Quantity]:
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
+def _outputs(derivation: Derivation, mechanics: Mechanics | Summed) -> list[Named]:
     """The outputs stated by `Model.output`. The symbol of a constraint's name stands for its multiplier."""
     st, s = derivation.statement, derivation.symbols
     if not st.outputs:

@@ -62,11 +62,12 @@ def velocity_level(system: System, *, joints: bool = False) -> SparseLevel:
     count = n_p + system.count("velocity")
     names = [*(f"rate of {n}" for n in system.constraint_names[:n_p]), *system.constraint_names[n_p:count]]
     names += [f"{name}'" for name in system.coordinates]
-    m = system.mechanics if joints or not system.ideal else None
     if joints:
+        m = system.mechanics
         rows = ca.vertcat(m.psi, m.qdot, read_joints(system, joint_rates(system)))
         return _differentiated(system, "velocities, joints True", rows, m.u, first, [*names, *joint_rates(system)])
     if not system.ideal:
+        m = system.mechanics
         return _differentiated(system, "velocities", ca.vertcat(m.psi, m.qdot), m.u, first, names)
     found: SparseLevel = system.kept(("sparse level", "velocities"), lambda: _collected(system, first, names))
     return found

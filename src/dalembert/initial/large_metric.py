@@ -47,7 +47,7 @@ def position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix
     if system.trivial_kinematics:
         return M
     across, nq, nu = system.structure.kinematic_pattern, system.nq, system.nu
-    C = csr_matrix((kinematics_of(system)(x), across.row(), across.colind()), shape=(nq, nu))
+    C = csc_matrix(csr_matrix((kinematics_of(system)(x), across.row(), across.colind()), shape=(nq, nu)))
     if not np.isfinite(C.data).all():
         return csc_matrix(identity(nq))
     Q, U = diags(1.0 / scales.q), diags(scales.u)

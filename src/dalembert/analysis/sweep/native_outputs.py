@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
 from dalembert.analysis.sweep.study import Study
-from dalembert.equations.evaluations import PROMPT_FUNCTION
 from dalembert.equations.instants import has_instants
+from dalembert.equations.kernels import PROMPT_FUNCTION
 from dalembert.equations.maps import reads_some
 from dalembert.run.batch.bench import Outputs
 from dalembert.run.batch.readings import (

@@ -104,7 +104,8 @@ class Components:
             first += own[:-1]
             second += own[1:]
         n = len(self._numbers)
-        links = coo_matrix((np.ones(len(first), dtype=bool), (first, second)), shape=(n, n))
+        ends = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+        links = coo_matrix((np.ones(len(first)), ends), shape=(n, n))
         return np.asarray(connected_components(links, directed=False)[1])
 
     def _read(self, rate: sp.Expr) -> Iterator[int]:

@@ -45,7 +45,7 @@ def _statement_of(st: Statement, components: Components, bundle: Bundle, *, alik
     q, u = [k for c in own for k in c.coordinates], [k for c in own for k in c.speeds]
     slots = {number: sp.Dummy("number") for number in bundle.shape.numbers} if alike else {}
     parameters, values = [*st.parameters], [*st.parameters.values()]
-    content = _content(bundle)
+    content: dict[str, Any] = _content(bundle)
     heavy = "particles" in content or "bodies" in content
     if "constraints" in content:
         own_bodies = content.setdefault("bodies", [])

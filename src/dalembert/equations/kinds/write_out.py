@@ -13,11 +13,11 @@ from dalembert.equations.laws import Row
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.symbols import Symbols
 
-RANGES = {
-    "qdot": "q1", "C": "qu", "M": "uu", "f": "u1", "active": "u1", "c": "u1", "phi": "p1", "G": "pq", "psi": "v1",
-    "A": "ru", "b": "r1", "F": "ru", "h": "i1", "power": "11", "transport": "u1", "kinetic": "11", "potential": "11",
-    "velocities": "n1", "E": "u1",
-}  # fmt: skip
+OF_ROWS_AND_COLUMNS = (  # each graph of the mechanics, then the letters of its rows and columns
+    "qdot q1", "C qu", "M uu", "f u1", "active u1", "c u1", "phi p1", "G pq", "psi v1", "A ru", "b r1", "F ru", "h i1",
+    "power 11", "transport u1", "kinetic 11", "potential 11", "velocities n1", "E u1",
+)  # fmt: skip
+RANGES = {name: (letters[0], letters[1]) for name, letters in map(str.split, OF_ROWS_AND_COLUMNS)}
 
 
 def write_out(kinds: Sequence[Kind], s: Symbols, la: ca.SX, rows: tuple[Row, ...], sizes: Sizes) -> Mechanics:
