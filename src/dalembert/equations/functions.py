@@ -41,6 +41,14 @@ class Summed(Protocol):
         """As `Mechanics.trivial_kinematics`."""
 
     @property
+    def summary(self) -> tuple[tuple[int, str], ...]:
+        """How many instances there are of each kind, and its name."""
+
+    @property
+    def digest(self) -> str:
+        """A digest of the content."""
+
+    @property
     def written_out(self) -> Mechanics:
         """The one graph."""
 
@@ -78,11 +86,13 @@ class Functions(Mapping[str, ca.Function]):
     def __init__(self, mechanics: Mechanics | Summed, stated: Mapping[str, Stated]) -> None:
         self._rows = mechanics.rows
         self._stated = tuple(stated)
-        self._kept: dict[str, Stated | str] = {"mechanics": self._record, **stated}
+        self._kept: dict[str, Stated | str] = {**stated}
         self._texts: dict[str, str] = {}
         self._made: dict[str, ca.Function] = {}
-        self._mechanics: Mechanics | None = mechanics if isinstance(mechanics, Mechanics) else None
         self.kinds: Summed | None = None if isinstance(mechanics, Mechanics) else mechanics
+        self._mechanics: Mechanics | None = None
+        if isinstance(mechanics, Mechanics):
+            self._mechanics, self._kept["mechanics"] = mechanics, mechanics.to_function
 
     @property
     def mechanics(self) -> Mechanics:
@@ -128,18 +138,17 @@ class Functions(Mapping[str, ca.Function]):
         return sum(1 for _ in self)
 
     def texts(self) -> dict[str, str]:
-        """The functions serialised as text, by name. Each is serialised once."""
+        """The functions serialised as text, by name, and a digest of the kinds. Each is made once."""
+        if self.kinds is not None:
+            self._texts["kinds"] = self.kinds.digest
         for name, kept in list(self._kept.items()):
             if name not in self._texts:
                 self._texts[name] = kept if isinstance(kept, str) else self._restored(name).serialize()
         return self._texts
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out: dict[str, Any] = {"_texts": {}, "_made": {}, "_mechanics": None, "kinds": None}
-        return {**self.__dict__, "_kept": dict(self.texts()), **left_out}
-
-    def _record(self) -> ca.Function:
-        return self.mechanics.to_function()
+        kept = {name: text for name, text in self.texts().items() if name in self._kept}
+        return {**self.__dict__, "_kept": kept, "_texts": {}, "_made": {}, "_mechanics": None}
 
     def _restored(self, name: str) -> ca.Function:
         kept = self._kept[name]

@@ -38,17 +38,14 @@ class Symbols:
     @classmethod
     def of(cls, statement: Statement) -> Symbols:
         """Fresh variables of the right sizes, all columns."""
-        nq, nu = len(statement.coordinates), len(statement.speeds)
-        return cls(
-            ca.SX.sym("t"),
-            ca.SX.sym("q", nq),
-            ca.SX.sym("qd", nq),
-            ca.SX.sym("u", nu),
-            ca.SX.sym("udot", nu),
-            ca.SX.sym("p", len(statement.parameters)),
-            ca.SX.sym("y", len(statement.unknowns)),
-            ca.SX.sym("n", len(statement.constraints)),
-        )
+        sizes = len(statement.coordinates), len(statement.speeds), len(statement.parameters)
+        return cls.of_sizes(*sizes, len(statement.unknowns), len(statement.constraints))
+
+    @classmethod
+    def of_sizes(cls, nq: int, nu: int, n_p: int, ny: int = 0, nc: int = 0) -> Symbols:
+        """Fresh variables for so many coordinates, speeds, parameters, unknowns and constraints."""
+        names = (("t", 1), ("q", nq), ("qd", nq), ("u", nu), ("udot", nu), ("p", n_p), ("y", ny), ("n", nc))
+        return cls(*[ca.SX.sym(name, size) for name, size in names])
 
     @property
     def x(self) -> ca.SX:

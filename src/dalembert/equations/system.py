@@ -41,12 +41,14 @@ class System(Evaluations):
         levels = ", ".join(f"{self.count(l)} {l}" for l in ("position", "velocity", "acceleration") if self.count(l))
         unknowns = f"\n  unknowns     {names_in_line(self.unknowns)}" if self.unknowns else ""
         values = [f"{name}={value:g}" for name, value in zip(self.parameters, self.parameter_defaults, strict=True)]
+        kinds = self.functions.kinds
+        found = [f"\n  kind         {count:,} x {name}" for count, name in kinds.summary] if kinds else []
         return (
             f"System {self.name!r}\n"
             f"  coordinates  {self.nq}: {names_in_line(self.coordinates)}\n"
             f"  speeds       {self.nu}: {names_in_line(self.speeds)}\n"
             f"  constraints  {self.nc} ({levels or 'none'}): {names_in_line(self.constraint_names)}{unknowns}\n"
-            f"  parameters   {names_in_line(values)}"
+            f"  parameters   {names_in_line(values)}{''.join(found)}"
         )
 
     def _repr_html_(self) -> str:

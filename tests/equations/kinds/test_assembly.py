@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_assemblies import random_model
 
 from dalembert import problems
 from dalembert.equations.blocks import OF_MOTION, OF_STATE
+from dalembert.equations.checks.statement import check_statement
 from dalembert.equations.derived import derive
 from dalembert.equations.functions import make_function
 from dalembert.equations.high_order import with_lowered_constraints
@@ -32,6 +34,7 @@ PATTERNS = ("kinematic_pattern", "position_pattern", "invariant_pattern")
 def both(model: Model) -> tuple[Assembly | None, Mechanics]:
     """The assembly of a model, if it has one, and the one graph."""
     statement = with_massless_coordinates(with_lowered_constraints(model.closed()))
+    assert not check_statement(statement)
     found = assembled(statement, lambda _: None)
     return found and found.assembly, derive(statement, lambda _: None).mechanics
 
@@ -69,3 +72,24 @@ def test_the_sum_over_kinds_is_the_one_graph(problem, monkeypatch):
     if a is None:
         pytest.skip("holds what is no element of a kind")
     check_equal(a, m)
+
+
+def check_random(seeds, monkeypatch):
+    found = 0
+    for seed in seeds:
+        monkeypatch.setattr(groups, "FEWEST_INSTANCES", 1 + (seed % 4 == 3))
+        a, m = both(random_model(seed))
+        if a is not None:
+            check_equal(a, m)
+            found += 1
+    assert found > 0.7 * len(seeds)
+
+
+def test_random_models(monkeypatch):
+    check_random(range(8), monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 400, 50))
+def test_three_hundred_random_models(first, monkeypatch):
+    check_random(range(first, first + 50), monkeypatch)

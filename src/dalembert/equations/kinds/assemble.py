@@ -21,7 +21,6 @@ from dalembert.equations.kinds.part import Part, derive_part
 from dalembert.equations.kinds.shapes import NotAnElementError
 from dalembert.equations.kinks import Bends
 from dalembert.equations.laws import Row, law_of
-from dalembert.equations.symbols import Symbols
 from dalembert.model.statement import Level, Statement
 
 ASSEMBLED_FROM = 500  # speeds and constraints: smaller systems are one graph
@@ -119,8 +118,7 @@ class _Numbering:
             r=len(rows), i=len(invariants), n=3 * (whole + len(st.bodies)),
         )  # fmt: skip
         kinds = tuple(map(self._kind, self._parts))
-        s, defaults = Symbols.of(st), tuple(st.parameters.values())
-        return Assembly(s, ca.SX.sym("la", len(rows)), rows, invariants, kinds, sizes, defaults)
+        return Assembly(rows, invariants, kinds, sizes, tuple(st.parameters.values()))
 
     def _kind(self, part: Part) -> Kind:
         instances, d, every = part.group.instances, part.equations, self._components.all
@@ -165,9 +163,9 @@ class _Numbering:
         st, bodies = self._statement, instance.places("bodies")
         points = sum(not p.part for p in st.particles)
         moving = [int(self._points[k]) for k in instance.places("particles") if not st.particles[k].part]
-        places = (*moving, *(points + k for k in bodies), *(points + len(st.bodies) + k for k in bodies))
-        found = [3 * k + i for k in places for i in range(3)]
-        return found if len(found) == count else [-1] * count  # bodies without a mass, for the sake of their axes
+        axes = [None] * ((count // 3 - len(moving) - 2 * len(bodies)) // 2)  # bodies without mass, for their axes
+        rows = (*moving, *(points + k for k in bodies), *axes, *(points + len(st.bodies) + k for k in bodies), *axes)
+        return [-1 if k is None else 3 * k + i for k in rows for i in range(3)]
 
 
 def _table(rows: Sequence[Sequence[int]]) -> np.ndarray:

@@ -7,9 +7,11 @@ needs the one graph has it `written_out`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -44,15 +46,37 @@ class Sum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The kinds of a system in the variables `symbols` and la. `defaults` are the values of the parameters."""
+    """The kinds of a system; `defaults` are the values of its parameters."""
 
-    symbols: Symbols
-    la: ca.SX
     rows: tuple[Row, ...]
     invariants: tuple[str, ...]
     kinds: tuple[Kind, ...]
     sizes: Sizes
     defaults: tuple[float, ...]
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Variables of the whole system."""
+        return Symbols.of_sizes(self.sizes.q, self.sizes.u, self.sizes.w)
+
+    @cached_property
+    def la(self) -> ca.SX:
+        """The multipliers, (nc, 1)."""
+        return ca.SX.sym("la", self.sizes.r)
+
+    @cached_property
+    def summary(self) -> tuple[tuple[int, str], ...]:
+        """How many instances there are of each kind, and its name."""
+        return tuple((kind.count, kind.name) for kind in self.kinds)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the content."""
+        parts = [part for kind in self.kinds for part in kind.content()]
+        return hashlib.sha256(repr((self.invariants, self.defaults, parts)).encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # the rest follows
 
     @property
     def x(self) -> ca.SX:

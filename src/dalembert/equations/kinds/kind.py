@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -82,6 +83,21 @@ class Kind:
     def count(self) -> int:
         """Number of instances."""
         return len(self.q)
+
+    def content(self) -> list[Any]:
+        """All that it consists of, as plain values."""
+        return [f.name for f in fields(self)] + [
+            value.tobytes() if isinstance(value, np.ndarray) else value for value in self.__getstate__().values()
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return state | {"mechanics": (self.mechanics.to_function().serialize(), self.mechanics.rows)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        text, rows = state["mechanics"]
+        mechanics = Mechanics.from_function(ca.Function.deserialize(text), rows)
+        self.__dict__.update(state, mechanics=mechanics)
 
     def term(self, name: str, sizes: Sizes, places: Sequence[Places]) -> Term:
         """What the kind adds to a function of the system whose blocks have these places."""
