@@ -7,7 +7,7 @@ from contextlib import closing
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.checks.inertia import carriers_of, inertia_column
+from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.checks.statement import check_functions, check_statement
 from dalembert.equations.compile_progress import CompileProgress, check_room, uncollected
 from dalembert.equations.crossings import TimeCrossing
@@ -21,6 +21,7 @@ from dalembert.equations.kinds.assemble import Assembled, assemble
 from dalembert.equations.kinds.assembly import Assembly
 from dalembert.equations.kinks import Bends
 from dalembert.equations.loads import derive_loads
+from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering, LoweringError
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.massless import with_massless_coordinates
@@ -86,11 +87,19 @@ def _written_out(statement: Statement, progress: CompileProgress) -> System:
 def _of_kinds(statement: Statement, found: Assembled, progress: CompileProgress) -> System:
     """The system of an assembly of kinds; what is written out of it is written out when it is first asked for."""
     a = found.assembly
+    s, atoms = a.symbols, Atoms(statement.time)
+    atoms.add([statement.time], s.t)
+    atoms.add([*statement.parameters], s.p)
+    inertias = function_of("inertias", s.x, [inertia_column(statement, Lowering(atoms))])
+    values = inertias(np.concatenate([np.zeros(1 + a.sizes.q + a.sizes.u), a.defaults])).full().ravel()
+    faults = [words for _, words in inertia_faults(carriers_of(statement), values)]
+    faults += check_outputs(statement, [row.name for row in a.rows])
+    if not any(kind.mechanics.M.nnz() for kind in a.kinds):
+        faults.append(MASSLESS)
+    if faults:
+        raise ModelError(statement.name, faults)
     derivation = Derivation(statement, a.symbols, lambda: a.written_out_kinematics)
-    stated: dict[str, Stated] = {
-        **found.functions,
-        "inertias": lambda: function_of("inertias", a.x, [inertia_column(statement, derivation.low)]),
-    }
+    stated: dict[str, Stated] = {**found.functions, "inertias": inertias}
     pattern, mass = a.mass_samples
     return _system(
         statement, derivation, a, stated, progress, bends=found.bends, features=found.features,

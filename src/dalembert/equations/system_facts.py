@@ -28,7 +28,7 @@ from dalembert.model.statement import Statement
 from dalembert.native.kernel import OFTEN, Kernel, Use
 
 Named = Mapping[Any, float]
-LARGE_SYSTEM = 500  # speeds and constraints
+LARGE_SYSTEM = 500  # speeds and constraints above which equations are sums over kinds of elements, and not one graph
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,8 @@ def check_functions(statement: Statement) -> list[str]:
     The check is slow, so it runs only if something is known to be wrong.
     """
     faults = []
-    declared = {*_Declared.by(statement, 2), *statement.unknowns}
     for item in items(statement):
-        atoms = declared | {*undeclared(item.expressions, declared)}
-        low = Lowering({atom: ca.SX.sym("a") for atom in atoms})
+        low = Lowering({atom: ca.SX.sym("a") for atom in undeclared(item.expressions, ())})  # all of its symbols
         for expression in item.expressions:
             try:
                 low(expression)

@@ -21,9 +21,8 @@ from dalembert.equations.kinds.part import Part, derive_part
 from dalembert.equations.kinds.shapes import NotAnElementError
 from dalembert.equations.kinks import Bends
 from dalembert.equations.laws import Row, law_of
+from dalembert.equations.system_facts import LARGE_SYSTEM
 from dalembert.model.statement import Level, Statement
-
-ASSEMBLED_FROM = 500  # speeds and constraints: smaller systems are one graph
 
 
 class Assembled(NamedTuple):
@@ -37,7 +36,7 @@ class Assembled(NamedTuple):
 
 def assemble(statement: Statement, progress: Callable[[str], None]) -> Assembled | None:
     """The assembly of a statement of many elements of few kinds; None for any other."""
-    if len(statement.speeds) + len(statement.constraints) <= ASSEMBLED_FROM:
+    if len(statement.speeds) + len(statement.constraints) <= LARGE_SYSTEM:
         return None
     return assembled(statement, progress)
 

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import casadi as ca
+import numpy as np
 import sympy as sp
 
 from dalembert.equations.derived import Derived, derive
 from dalembert.equations.kinds.components import Components
 from dalembert.equations.kinds.groups import Bundle, Group
 from dalembert.equations.kinds.shapes import NotAnElementError
+from dalembert.equations.probe import cancel
 from dalembert.model.instances import difference
 from dalembert.model.statement import Body, Statement
 from dalembert.model.vectors import ORIGIN, derivative
+from dalembert.scattered import Scattered
 
 
 class Part(NamedTuple):
@@ -34,9 +38,20 @@ def derive_part(statement: Statement, components: Components, group: Group, prog
     """The equations of a group. Raises `NotAnElementError` if checks find a fault: the whole model then says which."""
     first = group.instances[0]
     found = derive(_statement_of(statement, components, first, alike=group.alike), progress)
-    if found.faults:
+    if found.faults or not _are_invariant(found, len(first.shape.numbers) if group.alike else 0):
         raise NotAnElementError
     return Part(group, found, first.places("constraints"))
+
+
+def _are_invariant(found: Derived, numbers: int) -> bool:
+    """True if the kinematics keep the invariants whatever the last `numbers` parameters are, those of an instance."""
+    m, kinematics, rng = found.mechanics, found.derivation.kinematics, Scattered(271)
+    values = [*found.derivation.statement.parameters.values()]
+    values[len(values) - numbers :] = rng.uniform(0.3, 1.7, numbers)
+    terms = kinematics.rate_terms(m.h)
+    x = np.concatenate([rng.uniform(0.2, 1.2, 1 + m.q.shape[0] + m.u.shape[0]), values])
+    at = ca.Function("terms", [m.x], [terms.nz[:]])(x) if terms.nnz() else ca.DM(0, 1)
+    return bool(cancel(terms.sparsity().row(), at.full().reshape(1, -1), m.h.shape[0]).all())
 
 
 def _statement_of(st: Statement, components: Components, bundle: Bundle, *, alike: bool) -> Statement:

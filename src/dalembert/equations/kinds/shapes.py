@@ -14,7 +14,7 @@ import sympy as sp
 from dalembert.equations.kinds.components import Components
 from dalembert.model.instances import Instance
 from dalembert.model.markers import Marker
-from dalembert.model.statement import Body, Particle, Point
+from dalembert.model.statement import Attitude, Body, Particle, Point
 from dalembert.model.time_symbols import is_undefined_function
 
 LONGEST_SHAPE = 3000  # tokens; a longer expression is no element of many
@@ -111,6 +111,8 @@ class ShapeReader:
     def body(self, body: Body) -> None:
         """How a body moves."""
         self.tag(body.attitude)
+        if body.attitude is Attitude.MATRIX:  # whether it is a rotation is a matter of its numbers
+            self._fixed |= {float(n) for e in body.rotation for n in e.atoms(sp.Number)}
         for vector in (body.position, body.velocity, body.rotation, body.angular_velocity, body.axes_angular_velocity):
             self.all(vector)
 
