@@ -335,6 +335,32 @@ def test_any_python_function_serves_as_an_inverse(inverse):
     np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
 
 
+def test_an_inverse_serves_where_the_mass_matrix_is_singular():
+    """Two masses and three angles: M has rank 2, and only with the constraints it determines the accelerations."""
+    problem = problems.get("four_bar")
+    reference = problem.simulate(t_end=1.0, t_eval=[1.0])
+    motion = problem.simulate(t_end=1.0, t_eval=[1.0], formulation=da.UdwadiaKalaba(g_inverse=np.linalg.pinv))
+    assert motion.certificate.ok, motion.certificate
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+    np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
+    system, state = motion.system, problem.state(motion.system)
+    parts = da.UdwadiaKalaba().split_force(system, state.t, state.q, state.u)
+    first = problem.simulate(t_end=0.1, t_eval=[0.0]).reactions[0]
+    np.testing.assert_allclose(sum(parts), first, atol=1e-9)
+
+
+def test_an_inverse_where_nothing_determines_the_motion_is_refused():
+    model = da.Model("a point without mass")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, 0])
+    model.particle("Q", mass=0, position=[0, y])
+    model.constrain(x - model.t, name="drive")
+    system = model.compile()
+    state = system.initial({y: 0.0, "y_dot": 0.0})
+    with pytest.raises(da.OptionError, match="determine all accelerations"):
+        system.simulate(state, 1.0, formulation=da.UdwadiaKalaba(g_inverse=np.linalg.pinv))
+
+
 @pytest.mark.parametrize(
     ("inverse", "why"),
     [
