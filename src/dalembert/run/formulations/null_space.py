@@ -34,12 +34,9 @@ class NullSpace:
 
     def choose(self, system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; where reactions are not ideal, all of them have to be."""
-        rows, known = choose(M, A).rows, system.nc - system.curved - len(system.implied)
-        if not system.ideal and len(rows) < known:
-            raise PairingError(
-                f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - len(rows)} of "
-                f"its {known} constraints are redundant; use LagrangeMultipliers()"
-            )
+        rows = choose(M, A).rows
+        if not system.ideal:
+            _check_independent(system, len(rows))
         return Choice(rows, ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
@@ -72,12 +69,23 @@ class NullSpace:
                 f"NullSpace solves reactions that are not ideal by a graph, and that would be too long for the "
                 f"{system.nu} speeds of `{system.name}`; use LagrangeMultipliers()"
             )
+        _check_independent(system, system.nu)
         return _with_reactions(system.mechanics)
 
     def accelerators(self) -> Accelerators:
         """The native functions that find the accelerations."""
         loops = accelerate_reduced if self.reduced else accelerate_full
         return Accelerators(accelerate_rechosen, loops, accelerate_nonideal)
+
+
+def _check_independent(system: System, most: int) -> None:
+    """Raise PairingError if more than `most` constraints, all that can be independent, have multipliers."""
+    known = system.nc - system.curved - len(system.implied)
+    if known > most:
+        raise PairingError(
+            f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - most} of "
+            f"its {known} constraints are redundant; use LagrangeMultipliers()"
+        )
 
 
 def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
