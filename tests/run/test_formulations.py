@@ -424,3 +424,32 @@ def test_acceleration_constraints_in_every_formulation(formulation):
     # x'' - y'' = cos t with equal masses: the mean acceleration stays -g/2 along (1, 1).
     np.testing.assert_allclose(motion["x"] + motion["y"], [0.0, -9.81 / 2], atol=1e-9)
     np.testing.assert_allclose(motion["x"] - motion["y"], [0.0, 1.0 - np.cos(1.0)], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [
+        da.LagrangeMultipliers(),
+        da.NullSpace(),
+        da.NullSpace(reduced=False),
+        InLoops(da.NullSpace()),
+        InLoops(da.NullSpace(reduced=False)),
+        da.UdwadiaKalaba(),
+        da.MinimalState(),
+        da.MinimalKane(),
+        da.NonminimalKane(),
+    ],
+    ids=repr,
+)
+def test_what_is_left_where_forces_balance_is_as_exact_as_the_motion(formulation):
+    """A bead at rest in a bowl, started 6e-17 m from the bottom: gravity and reaction cancel to 1e-16 of each."""
+    model = da.Model("bowl")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81])
+    model.constrain(y - x**2, name="bowl")
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 6e-17}), 10.0, formulation=formulation)
+    assert motion.certificate.ok, motion.certificate
+    exact = 6e-17 * np.cos(np.sqrt(2 * 9.81) * motion.t)
+    assert np.abs(motion["x"] - exact).max() < 1e-8 * 6e-17
