@@ -106,8 +106,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     progress("energies")
     nodes = list(with_divisors(d.derivation.low.nodes()))
     bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
-    switched = any(bends) or any(feature.of_time for feature in features.found)
-    power, transport, works = _power(d, probe, switched=switched)
+    power, transport, works = _power(d, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     progress("outputs")
     try:
@@ -310,10 +309,10 @@ def _feature_functions(features: Features) -> dict[str, ca.Function]:
     return functions if features.arguments is None else functions | {"arguments": features.arguments}
 
 
-def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:
+def _power(derived: Derived, probe: Probe) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
-    With expressions of time that jump or hide features (`switched`) a few points do not tell what holds at others.
+    What is a function of time counts as it is stated: at a few points it may be still, or too small to be noticed.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """
@@ -326,7 +325,7 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
         ca.horzcat(kinematics.rate_terms(T), (u * d.inertial).T),
         ca.horzcat(momentum, -scaled_columns(d.M, u)),
     )
-    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
+    later = [bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
     if later[0] or not all(cancelling(probe, part).all() for part in terms):
         transport = momentum - ca.mtimes(d.M, u)
         power += kinematics.rate(T) + ca.dot(u, d.inertial)
