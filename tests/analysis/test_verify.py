@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert import problems
@@ -294,3 +295,21 @@ def test_the_steps_of_the_second_run_can_be_shortened():
         da.SecondRun(finer=0.0)
     with pytest.raises(da.UnknownNameError, match="`z` is not known in what both runs were compared by"):
         motion.verify()["z"]
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-12, 1e-16])
+def test_a_motion_that_grows_out_of_almost_nothing(start):
+    """A bead on a hill: the second run has to be as exact while x is small as the first one is."""
+    model = da.Model("bead")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81])
+    model.constrain(y + x**2 / 10, name="hill")
+    system = model.compile()
+    motion = system.simulate(system.initial({x: start}), 25.0, integrator=da.DOP853(rtol=1e-7))
+    exact = solve_ivp(
+        lambda _, z: [z[1], 0.2 * z[0] * (9.81 - 0.2 * z[1] ** 2) / (1 + 0.04 * z[0] ** 2)],
+        (0, 25), [start, 0.0], method="DOP853", rtol=1e-13, atol=1e-13 * start,
+    ).y[0, -1]  # fmt: skip
+    true = abs(motion["x"][-1] - exact)
+    assert true / FACTOR < motion.verify()["x"].error < FACTOR * true

@@ -335,6 +335,32 @@ def test_any_python_function_serves_as_an_inverse(inverse):
     np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
 
 
+def test_an_inverse_serves_where_the_mass_matrix_is_singular():
+    """Two masses and three angles: M has rank 2, and only with the constraints it determines the accelerations."""
+    problem = problems.get("four_bar")
+    reference = problem.simulate(t_end=1.0, t_eval=[1.0])
+    motion = problem.simulate(t_end=1.0, t_eval=[1.0], formulation=da.UdwadiaKalaba(g_inverse=np.linalg.pinv))
+    assert motion.certificate.ok, motion.certificate
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+    np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
+    system, state = motion.system, problem.state(motion.system)
+    parts = da.UdwadiaKalaba().split_force(system, state.t, state.q, state.u)
+    first = problem.simulate(t_end=0.1, t_eval=[0.0]).reactions[0]
+    np.testing.assert_allclose(sum(parts), first, atol=1e-9)
+
+
+def test_an_inverse_where_nothing_determines_the_motion_is_refused():
+    model = da.Model("a point without mass")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, 0])
+    model.particle("Q", mass=0, position=[0, y])
+    model.constrain(x - model.t, name="drive")
+    system = model.compile()
+    state = system.initial({y: 0.0, "y_dot": 0.0})
+    with pytest.raises(da.OptionError, match="determine all accelerations"):
+        system.simulate(state, 1.0, formulation=da.UdwadiaKalaba(g_inverse=np.linalg.pinv))
+
+
 @pytest.mark.parametrize(
     ("inverse", "why"),
     [
@@ -398,3 +424,32 @@ def test_acceleration_constraints_in_every_formulation(formulation):
     # x'' - y'' = cos t with equal masses: the mean acceleration stays -g/2 along (1, 1).
     np.testing.assert_allclose(motion["x"] + motion["y"], [0.0, -9.81 / 2], atol=1e-9)
     np.testing.assert_allclose(motion["x"] - motion["y"], [0.0, 1.0 - np.cos(1.0)], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [
+        da.LagrangeMultipliers(),
+        da.NullSpace(),
+        da.NullSpace(reduced=False),
+        InLoops(da.NullSpace()),
+        InLoops(da.NullSpace(reduced=False)),
+        da.UdwadiaKalaba(),
+        da.MinimalState(),
+        da.MinimalKane(),
+        da.NonminimalKane(),
+    ],
+    ids=repr,
+)
+def test_what_is_left_where_forces_balance_is_as_exact_as_the_motion(formulation):
+    """A bead at rest in a bowl, started 6e-17 m from the bottom: gravity and reaction cancel to 1e-16 of each."""
+    model = da.Model("bowl")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81])
+    model.constrain(y - x**2, name="bowl")
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 6e-17}), 10.0, formulation=formulation)
+    assert motion.certificate.ok, motion.certificate
+    exact = 6e-17 * np.cos(np.sqrt(2 * 9.81) * motion.t)
+    assert np.abs(motion["x"] - exact).max() < 1e-8 * 6e-17

@@ -156,3 +156,14 @@ def test_null_space_refuses_redundant_rows_whose_reactions_are_not_ideal():
     system = floor((1, MU))
     with pytest.raises(PairingError, match="redundant"):
         system.simulate(system.initial({"x": 0, "vx": 5.0}), 0.1, formulation=da.NullSpace())
+
+
+def test_more_rows_than_speeds_are_verified():
+    """`NullSpace`, which `verify` tries first, cannot take redundant rows that rub, however many there are."""
+    system = floor((1, MU), (2, MU))
+    state = system.initial({"x": 0, "vx": 5.0})
+    with pytest.raises(PairingError, match="1 of its 3 constraints are redundant"):
+        system.simulate(state, 0.5, formulation=da.NullSpace())
+    verified = system.simulate(state, 0.5).verify()
+    assert verified.samples > 0
+    assert verified["x"].error < 1e-9

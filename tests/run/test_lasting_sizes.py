@@ -73,6 +73,20 @@ def test_work_of_a_drive_that_is_still_where_models_are_probed():
     assert np.abs(motion.work - kinetic).max() < 1e-8 * kinetic.max()
 
 
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+def test_work_of_a_drive_that_grows_out_of_less_than_numbers_hold(width):
+    """exp((t - 6.7)/w) is 1e-291 or less where models are probed, and SymPy writes it as a number times exp(t/w)."""
+    model = da.Model("driven")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.constrain(x - exp((model.t - Float(6.7)) / Float(width)), name="drive")
+    system = model.compile()
+    motion = system.simulate(system.initial({"y": 0.0, "y_dot": 0.0}, t0=6.7 - 3 * width), 6.7 + 3 * width)
+    assert motion.certificate.ok, motion.certificate
+    v = np.exp((motion.t[[0, -1]] - 6.7) / width) / width
+    assert motion.work[-1] == pytest.approx((v[1] ** 2 - v[0] ** 2) / 2, rel=1e-9)
+
+
 @cache
 def track(curvature, *, across=False):
     """A bead under gravity on y = c x^2, or on the saddle y = c (x^2 - z^2)."""

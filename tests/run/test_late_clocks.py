@@ -57,3 +57,17 @@ def test_gaps_at_the_kinks_of_a_table_do_not_add_up(begin, span, count):
     lost = 2 * np.spacing(begin + span) * np.abs(motion.u).max()
     inside = (motion.stats["steps"] - count) * 1e-10 * np.abs(motion.q).max()  # by steps that end at no kink
     assert abs(motion.q[-1, 0] - exact[0]) < count * lost + inside
+
+
+@pytest.mark.parametrize("integrator", [da.Automatic(), da.Tsit5(), da.Radau(), da.StateSpaceSVD()], ids=repr)
+def test_a_first_step_that_a_late_clock_cannot_show(integrator):
+    """Beside 0.5 nm, a fall begins within 1e-8 s, less than a step of a clock that shows 1e9 s may be."""
+    model = da.Model("fall")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81])
+    system = model.compile()
+    state = system.initial({x: 5e-10, y: 0.0, "x_dot": 0.0, "y_dot": 0.0}, t0=1e9)
+    motion = system.simulate(state, 1e9 + SPAN, integrator=integrator)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["y"][-1] == pytest.approx(-9.81 * SPAN**2 / 2, rel=1e-8)

@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert import problems
 from dalembert.native.plan import Plan
 from dalembert.native.workspace import Workspace
 from dalembert.problems import andrews, car_axis, four_bar, knife_edge, spatial_four_bar
@@ -397,3 +398,17 @@ def test_samples_right_after_a_jump_of_the_force_are_as_good_as_others():
     motion = system.simulate(system.initial({x: 0.0, x.diff(): 0.0}), 3.0, integrator=da.Radau(step=0.2), t_eval=times)
     speed = np.where(times < 1, -np.sin(times), np.sin(times) - 2 * np.sin(1))
     assert np.abs(motion.u[:, 0] - speed).max() < 1e-6  # the interpolation is of order 5: 0.2^6 / 720 = 9e-8
+
+
+def test_multipliers_begin_with_those_of_their_own_rows():
+    """The path of the car is implied by its heading and has no multiplier; the others are not those of the rows before.
+
+    Newton's matrix is taken there. With the wrong ones its steps were 0.1 ms: 10,073 of them, 6,715 rejected.
+    """
+    problem = problems.get("car")
+    motion = problem.simulate(t_end=2.0, integrator=da.Radau())
+    assert motion.certificate.ok, motion.certificate
+    explicit = problem.simulate(t_end=2.0, t_eval=[2.0])
+    np.testing.assert_allclose(motion.q[-1], explicit.q[-1], atol=1e-7)
+    assert motion.stats["steps"] < 300
+    assert motion.stats["rejected"] < 10

@@ -249,3 +249,28 @@ def test_formulations_and_other_drift_controls_are_refused(integrator):
     system = problem.system()
     with pytest.raises(da.PairingError, match="solves the equations of motion"):
         system.simulate(problem.state(system), 1.0, integrator=integrator, formulation=da.UdwadiaKalaba())
+
+
+def test_samples_between_steps_leave_newtons_matrix_of_laws_alone():
+    """Friction as a law on a curve stated twice: samples are projected, with other factors than those of the law."""
+    model = da.Model("bead with friction")
+    x, y = model.coordinates("x y")
+    vx, vy = model.speeds("vx vy")
+    bead = model.particle("bead", mass=1.0, position=[x, y])
+    model.gravity([0, -9.81])
+    steepness = x / 10
+    along = sp.sqrt(1 + steepness**2)
+    v = (vx + steepness * vy) / along
+    for k, factor in enumerate([1, 3]):
+        row = model.constrain(factor * (y - x**2 / 20), name=f"curve{k}")
+        (T,) = model.unknowns(f"T{k}")
+        model.force([T / along, T * steepness / along], at=bead)
+        model.law(T + 0.3 * sp.Abs(row.multiplier * factor) * along * v / sp.sqrt(v**2 + 0.01), determines=T)
+    system = model.compile()
+    state = system.initial({x: 0.3, vx: 2.0})
+    whole = system.simulate(state, 1.0, integrator=da.StateSpaceSVD())
+    sampled = system.simulate(state, 1.0, integrator=da.StateSpaceSVD(), t_eval=[0.05, 1.0])
+    assert whole.certificate.ok, whole.certificate
+    assert sampled.certificate.ok, sampled.certificate  # "did not converge" with the factors of the projection
+    assert sampled.stats == whole.stats
+    np.testing.assert_array_equal(sampled.q[-1], whole.q[-1])

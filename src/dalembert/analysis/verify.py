@@ -151,13 +151,13 @@ def _second_recipes(motion: Some, second: SecondRun, span: tuple[float, float], 
             max(EXPLICIT_STEPS * steps, AT_LEAST),
             bool(implicit) or not ("DOP853" in made or "Automatic" in made),
         )
-        method = (DOP853 if high else Tsit5)(rtol=second.rtol, atol=0.1 * second.rtol, max_steps=most, max_step=longest)
+        method = (DOP853 if high else Tsit5)(rtol=second.rtol, max_steps=most, max_step=longest)
         for formulation in () if system.is_large else _other_formulations(motion, system):  # those are dense
             if f"{type(formulation).__name__}(" not in made:
                 yield Recipe(formulation, Projection(), method)
         yield Recipe(LagrangeMultipliers(), Projection(), method)
     tight = max(first_rtol / TIGHTER, 1e-12)
-    yield Recipe(LagrangeMultipliers(), Projection(), Radau(rtol=tight, atol=0.01 * tight, max_step=longest))
+    yield Recipe(LagrangeMultipliers(), Projection(), Radau(rtol=tight, max_step=longest))
 
 
 def _compared(

@@ -104,8 +104,7 @@ def derive(statement: Statement, progress: Callable[[str], None]) -> Derived:
     progress("energies")
     nodes = list(with_divisors(derivation.low.nodes()))
     bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, derivation.low, s)
-    switched = any(bends) or any(feature.of_time for feature in features.found)
-    power, transport, works = _power(e, probe, switched=switched)
+    power, transport, works = _power(e, probe)
     mechanics = _mechanics(e, s, F=friction, power=power, transport=transport)
     names = tuple(name for name, _ in invariants)
     return Derived(derivation, mechanics, names, e.probed.M, works, operations, bends, features, faults)
@@ -212,10 +211,10 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
     return [k for k, value in zip(rows, still, strict=True) if value]
 
 
-def _power(derived: _Equations, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:
+def _power(derived: _Equations, probe: Probe) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
-    With expressions of time that jump or hide features (`switched`) a few points do not tell what holds at others.
+    What is a function of time counts as it is stated: at a few points it may be still, or too small to be noticed.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """
@@ -228,7 +227,7 @@ def _power(derived: _Equations, probe: Probe, *, switched: bool) -> tuple[ca.SX,
         ca.horzcat(kinematics.rate_terms(T), (u * d.inertial).T),
         ca.horzcat(momentum, -scaled_columns(d.M, u)),
     )
-    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
+    later = [bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
     if later[0] or not all(cancelling(probe, part).all() for part in terms):
         transport = momentum - ca.mtimes(d.M, u)
         power += kinematics.rate(T) + ca.dot(u, d.inertial)

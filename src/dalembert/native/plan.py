@@ -69,6 +69,8 @@ class Plan(Record):
         *ints("accelerate feedback correct step stride prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve judge factor_metric solve_metric"),
+        # Like `factor` and `solve`, for changes of u' and la where these were solved last: laws depend on them, too.
+        *ints("factor_changes solve_changes"),
         # How weak the constraints of a system may be throughout by that solver (`SaddleSolver.weakest`).
         *floats("weakest"),
         # What that solver answers about M, A and W, as it stores them: the power of reactions, residuals; moves of q

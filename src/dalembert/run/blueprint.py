@@ -20,6 +20,7 @@ from dalembert.run.evaluate import feed_back, leave
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
+from dalembert.run.formulations.law_loops import factor_laws, solve_linearised_laws
 from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.run_maps import Maps, lay_out_maps
@@ -142,6 +143,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
 def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     """Have native code solve the equations of motion and the least moves by these solvers."""
     plan.factor, plan.solve, plan.judge = solver.factor.address, solver.solve.address, solver.judge.address
+    changes = (factor_laws, solve_linearised_laws) if plan.oriented else (solver.factor, solver.solve)
+    plan.factor_changes, plan.solve_changes = (function.address for function in changes)
     plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
     plan.weakest = solver.weakest
     products = solver.products

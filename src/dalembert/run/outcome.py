@@ -115,6 +115,15 @@ def _fault(diagnosis: Diagnosis | None) -> str:
     return ""
 
 
+def _dependent(diagnosis: Diagnosis | None) -> str:
+    """Names of the constraints that are dependent, or next to it, at a state."""
+    if diagnosis is None:
+        return "constraints"
+    rows = dict.fromkeys(name for one in diagnosis.redundant for name in (one.name, *one.combination))
+    rows |= dict.fromkeys(diagnosis.nearest.constraints if diagnosis.nearest else ())
+    return ", ".join(f"`{name}`" for name in rows) or "constraints"
+
+
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     """Clause on the state where a run is stuck, such as a singular position; empty if nothing special is found."""
     t, z = samples.end
@@ -131,7 +140,8 @@ def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) ->
     if (
         last < NEAR * first and first > DEPENDENT_CONDITION
     ):  # constraints that are redundant throughout are not the reason
-        return f"; at a singular position: constraints become dependent there, reciprocal condition {last:.1e}"
+        rows = _dependent(_diagnosis(engine, samples))
+        return f"; at a singular position: {rows} become dependent there, reciprocal condition {last:.1e}"
     zdot = engine.rates(t, z)
     for step in np.multiply(STEPS_AHEAD, max(abs(t), 1.0)):
         if not np.isfinite(engine.rates(t + step, z + step * zdot)).all():

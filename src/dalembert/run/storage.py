@@ -14,6 +14,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -132,12 +133,18 @@ class Memory:
 IN_MEMORY = Memory()
 
 
+def _close(file: BinaryIO) -> None:
+    """Close a file. What could not be written to it was told when it was put there."""
+    with suppress(OSError):
+        file.close()
+
+
 class GrowingFile:
     """One column in an open file: rows are appended, and read by memory mapping."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._shape = file, (0,)
-        weakref.finalize(self, file.close)  # mapped arrays stay valid
+        weakref.finalize(self, _close, file)  # mapped arrays stay valid
 
     def put(self, first: int, block: np.ndarray) -> None:
         """Write the rows of a block (n, ...) from row `first` on, then their number."""

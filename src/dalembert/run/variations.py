@@ -27,7 +27,6 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_correct, call_kernel, f8, i8, move
 from dalembert.run.evaluate import load_state
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.formulations.law_loops import factor_laws, solve_linearised_laws
 from dalembert.run.right_hand_side import Equations, Feedback, Unroll
 from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.refinement import refine_saddle
@@ -170,18 +169,14 @@ def _vary(plan, mem):
     move(mem, solved, mem, plan.udot, nu)
     move(mem, solved + nu, mem, plan.multiplier, nc)
     call_kernel(plan.sides_kernel, mem, plan.x, plan.sides)
-    if plan.iteration and not factor_laws(plan, mem) > 0.0:
-        plan.unsolved = UNREACHED
     if plan.ideal:
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        call_factor(plan.factor, (plan, mem, nc))
+    if (plan.ideal or plan.iteration) and not call_factor(plan.factor_changes, (plan, mem, nc)) and plan.iteration:
+        plan.unsolved = UNREACHED
     for k in range(plan.n_variations // size):
         side, to = plan.sides + k * (size + nc), plan.variation_rates + k * size
         move(mem, to, mem, side, nq)
-        if plan.iteration:
-            move(mem, plan.rhs, mem, side + nq, nu + nc)
-            solve_linearised_laws(plan, mem)
-        elif plan.ideal or plan.shifted:
+        if not plan.iteration and (plan.ideal or plan.shifted):
             move(mem, plan.force, mem, side + nq, nu)
             move(mem, plan.bias, mem, side + size, nc)
             if plan.ideal:
@@ -190,7 +185,7 @@ def _vary(plan, mem):
                 refine_shifted(plan, mem, nc)
         else:
             move(mem, plan.rhs, mem, side + nq, nu + nc)
-            call_solve(plan.solve, (plan, mem, nc, plan.rhs))
+            call_solve(plan.solve_changes, (plan, mem, nc, plan.rhs))
         move(mem, to + nq, mem, plan.rhs, nu)
     if plan.ideal or plan.shifted:  # kernels do not write zeros
         for i in range(nu):

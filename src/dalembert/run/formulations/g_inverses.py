@@ -27,7 +27,13 @@ def check_inverses(M: np.ndarray, A: np.ndarray, g_inverse: Inverse, least_squar
     D = np.ascontiguousarray(A)
     inverse = _inverse("g_inverse", g_inverse, D)
     _check("g_inverse", "D D^- D = D (20)", D @ inverse @ D - D, D)
-    H = reduced_root(M, D, inverse)
+    try:
+        H = reduced_root(M, D, inverse)
+    except np.linalg.LinAlgError as error:
+        raise OptionError(
+            "g_inverse needs masses and constraints that determine all accelerations, and here they do not: "
+            "[M; A] is singular; use UdwadiaKalaba() without inverses of your own, which takes the least ones"
+        ) from error
     ls = _inverse("least_squares_inverse", least_squares, H)
     _check("least_squares_inverse", "H H^- H = H (25)", H @ ls @ H - H, H)
     _check("least_squares_inverse", "(H H^-)^T = H H^- (26)", (H @ ls).T - H @ ls, H @ ls)

@@ -20,7 +20,7 @@ from dalembert.run.evaluate import exert_unknowns
 from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.dense import PROXIMAL, SINGULAR
 from dalembert.solve.lu import factor_lu, solve_lu
-from dalembert.solve.solver import call_factor, call_solve
+from dalembert.solve.solver import call_factor, call_solve, factor_type, solve_type
 from dalembert.solve.tolerances import SETTLED_STEP
 from dalembert.solve.unsymmetric import is_normal
 
@@ -278,17 +278,17 @@ def _iterate(plan, mem):
     return status
 
 
-@jit(f8(Plan, Floats))
-def factor_laws(plan, mem):
+@jit(factor_type)
+def factor_laws(plan, mem, _nc):
     """Factorise the gradients of all equations where they were solved; zero if the equations are dependent there."""
-    return _factor(plan, mem)
+    return 1 if _factor(plan, mem) > 0.0 else 0
 
 
-@jit(i8(Plan, Floats))
-def solve_linearised_laws(plan, mem):
-    """(du', dla) into RHS from the right-hand sides of the balance and of the rows there, by `factor_laws`."""
+@jit(solve_type)
+def solve_linearised_laws(plan, mem, _nc, side):
+    """(du', dla) in place of the right-hand sides of the balance and of the rows there, by `factor_laws`."""
     ints, n = ints_at(plan.ints, plan.n_ints), plan.unknowns
-    x, s, side = plan.iteration_step, plan.iteration_scale, plan.rhs
+    x, s = plan.iteration_step, plan.iteration_scale
     for j in range(plan.implied):  # no equation of their own: these rows have no multiplier
         mem[side + plan.nu + ints[plan.implied_rows + j]] = 0.0
     for i in range(n):

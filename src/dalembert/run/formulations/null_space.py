@@ -34,12 +34,9 @@ class NullSpace:
 
     def choose(self, system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; where reactions are not ideal, all of them have to be."""
-        rows, known = choose(M, A).rows, system.nc - system.curved - len(system.implied)
-        if not system.ideal and len(rows) < known:
-            raise PairingError(
-                f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - len(rows)} of "
-                f"its {known} constraints are redundant; use LagrangeMultipliers()"
-            )
+        rows = choose(M, A).rows
+        if not system.ideal:
+            _check_independent(system, len(rows))
         return Choice(rows, ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
@@ -49,14 +46,18 @@ class NullSpace:
             return None
         entries = e.A.sparsity().T  # of each row
         rows = sorted(choice.rows, key=lambda row: entries.colind(row + 1) - entries.colind(row))
-        Q, R, quality = householder(rows_of(e.A, rows).T)
+        A, b = rows_of(e.A, rows), rows_of(e.b, rows)
+        Q, R, quality = householder(A.T)
         Y, D = Q[:, :rank], Q[:, rank:]
+        particular = ca.mtimes(Y, solve_in_order(R.T, b)[0])
+        # Most of f may be normal to the constraints, and A D = 0 holds to round-off only: that is taken off before.
+        normal, _ = solve_in_order(R, ca.mtimes(Y.T, e.f - ca.mtimes(e.M, particular)))
         solve = _solve_reduced if self.reduced else _solve_full
-        udot, r, inner = solve(e, Y, D, R, rows_of(e.b, rows))
+        udot, r, inner = solve(e.M, e.f - ca.mtimes(A.T, normal), particular, D)
         upper, _ = solve_in_order(R, ca.mtimes(Y.T, r))
         la = ca.SX(e.A.shape[0], 1)
         for k, row in enumerate(rows):
-            la[row] = upper[k]
+            la[row] = upper[k] - normal[k]
         return udot, la, ca.fmin(quality, inner)
 
     def workspace(self, nu: int, _nc: int) -> tuple[int, int]:
@@ -72,6 +73,7 @@ class NullSpace:
                 f"NullSpace solves reactions that are not ideal by a graph, and that would be too long for the "
                 f"{system.nu} speeds of `{system.name}`; use LagrangeMultipliers()"
             )
+        _check_independent(system, system.nu)
         return _with_reactions(system.mechanics)
 
     def accelerators(self) -> Accelerators:
@@ -80,26 +82,29 @@ class NullSpace:
         return Accelerators(accelerate_rechosen, loops, accelerate_nonideal)
 
 
-def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """u', r and quality from A u' = b and D^T M u' = D^T f, with u' = Y y + D z and A = R^T Y^T."""
-    particular = ca.mtimes(Y, solve_in_order(R.T, b)[0])
-    rest, MD = e.f - ca.mtimes(e.M, particular), ca.mtimes(e.M, D)
+def _check_independent(system: System, most: int) -> None:
+    """Raise PairingError if more than `most` constraints, all that can be independent, have multipliers."""
+    known = system.nc - system.curved - len(system.implied)
+    if known > most:
+        raise PairingError(
+            f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - most} of "
+            f"its {known} constraints are redundant; use LagrangeMultipliers()"
+        )
+
+
+def _solve_reduced(M: ca.SX, f: ca.SX, particular: ca.SX, D: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """u', r and quality from u' = Y y + D z and D^T M u' = D^T f, with the particular solution Y y."""
+    rest, MD = f - ca.mtimes(M, particular), ca.mtimes(M, D)
     z, quality = solve_in_order(ca.tril2symm(ca.tril(ca.mtimes(D.T, MD))), ca.mtimes(D.T, rest))
     return particular + ca.mtimes(D, z), ca.mtimes(MD, z) - rest, quality
 
 
-def _solve_full(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """u', r and quality from the 2n equations (2.12), unknowns ordered (y, r, z) so that every pivot is a good one."""
-    nu, rank = Y.shape
-    free = nu - rank
-    K = ca.vertcat(
-        ca.horzcat(R.T, ca.SX(rank, nu), ca.SX(rank, free)),
-        ca.horzcat(ca.mtimes(e.M, Y), -ca.SX.eye(nu), ca.mtimes(e.M, D)),
-        ca.horzcat(ca.SX(free, rank), D.T, ca.SX(free, free)),
-    )
-    solution, _ = solve_in_order(K, ca.vertcat(b, e.f, ca.SX(free, 1)))
-    udot = ca.mtimes(Y, solution[:rank]) + ca.mtimes(D, solution[rank + nu :])
-    return udot, solution[rank : rank + nu], ca.SX(1)
+def _solve_full(M: ca.SX, f: ca.SX, particular: ca.SX, D: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """u', r and quality from equations (2.12), unknowns ordered (r, z) so that every pivot is a good one."""
+    nu, free = D.shape
+    K = ca.vertcat(ca.horzcat(-ca.SX.eye(nu), ca.mtimes(M, D)), ca.horzcat(D.T, ca.SX(free, free)))
+    solution, _ = solve_in_order(K, ca.vertcat(f - ca.mtimes(M, particular), ca.SX(free, 1)))
+    return particular + ca.mtimes(D, solution[nu:]), solution[:nu], ca.SX(1)
 
 
 def _with_reactions(m: Mechanics) -> Iteration:

@@ -68,12 +68,13 @@ def _separate(plan, mem):
 
 @jit(i8(Plan, Floats))
 def _leave(plan, mem):
-    """u' from w, and la from [L 0]^T la = Q^T r; zero for constraints that repeat others."""
+    """u' from w, and la from [L 0]^T la = Q^T r, r = M u' - f; zero for constraints that repeat others."""
     ints = ints_at(plan.ints, plan.n_ints)
     nu, count, la, s = plan.nu, plan.chosen, plan.multiplier, plan.scale
-    A, diagonal, beta, _M, _f, w, r, _free = _places(plan)
+    A, diagonal, beta, M, _f, w, r, _free = _places(plan)
     for i in range(nu):
         mem[plan.udot + i] = mem[s + i] * mem[w + i]
+        mem[r + i] = row_product(mem, M + i * nu, w, nu) - mem[s + i] * mem[plan.force + i]
     turn(mem, A, count, nu, beta, r)
     solve_rows_transposed(mem, A, count, nu, diagonal, r)
     for k in range(plan.nc):
@@ -96,25 +97,48 @@ def _write_basis(plan, mem, D, stride):
     return 0
 
 
+@jit(i8(Plan, Floats))
+def _keep_tangential(plan, mem):
+    """Y y into w, and in place of f what is left of f - M Y y along the constraints.
+
+    Most of it may be normal to them, and D is free of that to round-off only.
+    """
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, m, s = plan.nu, plan.chosen, plan.scale
+    A, diagonal, beta, M, f, w, r, _free = _places(plan)
+    clear_row(mem, w + m, nu - m)
+    turn_back(mem, A, m, nu, beta, w)
+    for i in range(nu):
+        mem[f + i] -= row_product(mem, M + i * nu, w, nu)
+        mem[r + i] = mem[f + i]
+    turn(mem, A, m, nu, beta, r)
+    solve_rows_transposed(mem, A, m, nu, diagonal, r)
+    for k in range(m):
+        row = ints[plan.chosen_rows + k]
+        factor, at = mem[r + k] * mem[s + nu + row], plan.jacobian + row * nu
+        for i in range(nu):
+            mem[f + i] -= factor * mem[at + i] * mem[s + i]
+    return 0
+
+
 @jit(f8(Plan, Floats))
 def _solve_reduced(plan, mem):
     """u' = Y y + D z and la from D^T M D z = D^T (f - M Y y); returns the quality of the solve."""
     nu, m = plan.nu, plan.chosen
-    A, _diagonal, beta, M, f, w, r, D = _places(plan)
+    _A, _diagonal, _beta, M, f, w, _r, D = _places(plan)
     p = nu - m
     N, K = D + p * nu, D + 2 * p * nu  # D^T M (p, nu), D^T M D (p, p)
     z = K + p * p
     clear_row(mem, D, 2 * p * nu)
     _write_basis(plan, mem, D, nu)
-    clear_row(mem, w + m, p)
-    turn_back(mem, A, m, nu, beta, w)  # Y y
+    _keep_tangential(plan, mem)
     for j in range(p):
         for i in range(nu):
             if mem[D + j * nu + i] != 0.0:
                 add_row(mem, N + j * nu, M + i * nu, mem[D + j * nu + i], nu)
         for k in range(j + 1):
             mem[K + j * p + k] = row_product(mem, N + j * nu, D + k * nu, nu)
-        mem[z + j] = row_product(mem, D + j * nu, f, nu) - row_product(mem, N + j * nu, w, nu)
+        mem[z + j] = row_product(mem, D + j * nu, f, nu)
     quality = factor_cholesky(mem, K, p)
     if not quality > 0.0:
         return 0.0
@@ -122,8 +146,6 @@ def _solve_reduced(plan, mem):
     solve_upper(mem, K, p, z)
     for j in range(p):
         add_row(mem, w, D + j * nu, mem[z + j], nu)
-    for i in range(nu):
-        mem[r + i] = row_product(mem, M + i * nu, w, nu) - mem[f + i]
     return quality
 
 
@@ -132,14 +154,15 @@ def _solve_full(plan, mem):
     """u' and la from the 2 nu equations (2.12), M u' - r = f, A u' = b, D^T r = 0; returns the quality of the solve."""
     ints = ints_at(plan.ints, plan.n_ints)
     nu, m, s = plan.nu, plan.chosen, plan.scale
-    _A, _diagonal, _beta, M, f, w, r, K = _places(plan)
+    _A, _diagonal, _beta, M, f, w, _r, K = _places(plan)
     n = 2 * nu
     x = K + n * n
     clear_row(mem, K, n * n + n)
+    _keep_tangential(plan, mem)
     for i in range(nu):
         move(mem, K + i * n, mem, M + i * nu, nu)
         mem[K + i * n + nu + i] = -1.0
-        mem[x + i] = mem[f + i]
+        mem[x + i] = mem[f + i] + row_product(mem, M + i * nu, w, nu)
     for k in range(m):
         row, at = ints[plan.chosen_rows + k], K + (nu + k) * n
         for i in range(nu):
@@ -150,7 +173,6 @@ def _solve_full(plan, mem):
         return 0.0
     solve_lu(ints, mem, K, n, plan.work_ints, x)
     move(mem, w, mem, x, nu)
-    move(mem, r, mem, x + nu, nu)
     return 1.0
 
 

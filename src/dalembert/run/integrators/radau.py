@@ -7,7 +7,7 @@ E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property, partial
 
@@ -92,9 +92,9 @@ class Radau(Stepping):
 
     def laid_out(self, engine: Engine) -> tuple[RadauWork, StaticElimination | SparseNewton]:
         """Workspace of the native functions, filled in, and the factorisation, which must live as long as they run."""
-        linearisation, elimination = self._prepared(engine.system)
+        linearisation, elimination, rows = self._prepared(engine.system)
         newton = elimination or linearisation.sparse_newton
-        return self._lay_out(engine, linearisation, newton), newton
+        return self._lay_out(engine, linearisation, newton, rows), newton
 
     def settle_states(self, engine: Engine, t: np.ndarray, z: np.ndarray) -> None:
         """Move interpolated states z (n, nz), in place, onto the constraints, which hold to the tolerance only there.
@@ -129,11 +129,15 @@ class Radau(Stepping):
         return rtol, rtol * settle_atol(self.rtol, self.atol, (1e-8, 1e-10))[0] / self.rtol
 
     def _lay_out(
-        self, engine: Engine, linearisation: Linearisation, elimination: StaticElimination | SparseNewton
+        self,
+        engine: Engine,
+        linearisation: Linearisation,
+        elimination: StaticElimination | SparseNewton,
+        rows: Sequence[int],
     ) -> RadauWork:
         """Lists and settings where the native functions find them."""
         kernels = self._kernels(engine.system)
-        work = lay_out(engine.work, kernels, linearisation, elimination)
+        work = lay_out(engine.work, kernels, linearisation, elimination, rows)
         work.rtol, work.atol = self._tolerances
         # As in the code of Hairer and Wanner: what iterations leave has the same sign in every step, and adds up.
         work.newton_tolerance = max(10.0 * EPSILON / work.rtol, math.sqrt(work.rtol))
@@ -141,23 +145,30 @@ class Radau(Stepping):
         work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
         return work
 
-    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination | None]:
-        """Derivatives and order of elimination, found once for a system and a form; None: over the nonzeros."""
+    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination | None, list[int]]:
+        """Derivatives, order of elimination (None: over the nonzeros), rows of `_multiplier_rows`; found once."""
         return system.kept(("Radau", self.form), lambda: _prepare(self.form, system))
 
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
-        linearisation, _ = self._prepared(system)
+        linearisation = self._prepared(system)[0]
         return tuple(
             system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
             for function in linearisation.functions
         )
 
 
-def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination | None]:
+def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination | None, list[int]]:
     residual = form.residual(system)
     _check_form(form, residual, system)
     linearisation = Linearisation.of(residual)
-    return linearisation, linearisation.elimination if residual.size < NONZEROS_FROM else None
+    elimination = linearisation.elimination if residual.size < NONZEROS_FROM else None
+    return linearisation, elimination, _multiplier_rows(residual, system)
+
+
+def _multiplier_rows(residual: Residual, system: System) -> list[int]:
+    """For each variable after z, the row of the system whose multiplier it is; -1 if it is none."""
+    rows = {la.element_hash(): row for row, la in enumerate(ca.vertsplit(system.mechanics.la))}
+    return [rows.get(y.element_hash(), -1) for y in ca.vertsplit(residual.y)[residual.state.shape[0] :]]
 
 
 class Settling:

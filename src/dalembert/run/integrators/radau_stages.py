@@ -23,13 +23,13 @@ from dalembert.solve.tolerances import SAME
 @jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
     """y = (z, la, 0) at the start, and the parameters where the kernels read them."""
+    ints = ints_at(plan.ints, plan.n_ints)
     at, nz = radau_work(plan.step_work), plan.nz
-    nc = min(plan.nc, at.ny - nz)  # rows that others imply have no multiplier; a start is a start
     n, y, x = at.ny, at.start, at.input
     move(mem, y, z, 0, nz)
-    move(mem, y + nz, mem, plan.multiplier, nc)
-    for i in range(nz + nc, n):
-        mem[y + i] = 0.0
+    for i in range(nz, n):
+        row = ints[at.multiplier_rows + i - nz]
+        mem[y + i] = mem[plan.multiplier + row] if row >= 0 else 0.0
     move(mem, x + 1 + 2 * n, mem, plan.xu + plan.nu, at.n_parameters)
     return 0
 

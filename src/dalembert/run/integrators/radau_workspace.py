@@ -7,6 +7,7 @@ state only costs iterations. Each carries a stamp by which such a mismatch is de
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dalembert.native.intrinsics import record_at
 from dalembert.native.kernel import Kernel
@@ -27,8 +28,9 @@ class RadauWork(Record):
         # three stages; right-hand sides; the last collocation polynomial; the state of the Jacobian; rates at the start
         # and at the end of a step.
         *ints("input output start increments transformed sides polynomial jacobian_state rate_before rate_after"),
-        # Marks of the pure constraint rows (integers); the Newton matrix; Jacobians and factorisations made.
-        *ints("pure newton_matrix n_jacobians n_factors"),
+        # Marks of the pure constraint rows, rows whose multipliers the variables after z are (integers, -1: none); the
+        # Newton matrix; Jacobians and factorisations made.
+        *ints("pure multiplier_rows newton_matrix n_jacobians n_factors"),
         # Start and length (0: none) of the polynomial; time of the Jacobian (NaN: none); step of the factors (0: none);
         # last rate of convergence and the bound on the error it gives; norm of what rounding makes of the state, if the
         # iterations ended there (else 0).
@@ -47,6 +49,7 @@ def lay_out(
     kernels: tuple[Kernel, ...],
     linearisation: Linearisation,
     elimination: StaticElimination | SparseNewton,
+    rows: Sequence[int],
 ) -> RadauWork:
     """Record of a method without memory of earlier steps. A `SparseNewton` must live as long as it is used."""
     n, nz, p = len(linearisation.algebraic), work.plan.nz, kernels[0].n_in - 1 - 2 * len(linearisation.algebraic)
@@ -54,11 +57,12 @@ def lay_out(
         "input": 1 + 2 * n + p, "output": n, "start": n, "increments": 3 * n, "transformed": 3 * n, "sides": 3 * n,
         "polynomial": 4 * n, "jacobian_state": nz, "rate_before": nz, "rate_after": nz,
     }  # fmt: skip
-    made, fresh = work.part("step_work", RadauWork, blocks, {"pure": n})
+    made, fresh = work.part("step_work", RadauWork, blocks, {"pure": n, "multiplier_rows": n - nz})
     made.ny, made.n_parameters = n, p
     made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels[:3])
     made.power_kernel = sum(kernel.address for kernel in kernels[3:])
     work.ints[made.pure : made.pure + n] = linearisation.algebraic
+    work.ints[made.multiplier_rows : made.multiplier_rows + n - nz] = rows
     matrix = work.inner("step_work", NewtonMatrix)
     if fresh or isinstance(elimination, SparseNewton):  # whose functions are new ones
         elimination.place(work, matrix)

@@ -46,13 +46,14 @@ def _rate_jacobian(plan, mem):
     move(mem, y + I.length, mem, plan.udot, nu)
     move(mem, y + I.length + nu, mem, plan.multiplier, nc)
     call_kernel(I.sensitivity_kernel, mem, y, S)
-    if plan.ideal:  # otherwise the factors of the last solve are at hand
+    if plan.ideal:
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        call_factor(plan.factor, (plan, mem, nc))
+    if plan.ideal or plan.iteration:  # otherwise the factors of the last solve are at hand
+        call_factor(plan.factor_changes, (plan, mem, nc))
     for j in range(n):
         for i in range(nu + nc):
             mem[x + i] = -mem[S + i * n + j]
-        call_solve(plan.solve, (plan, mem, nc, x))
+        call_solve(plan.solve_changes, (plan, mem, nc, x))
         for i in range(nu):
             mem[J + (nq + i) * n + j] = mem[x + i]
     G = I.gradients

@@ -405,8 +405,10 @@ def launch(plan, mem, clock, budget):
     remember(plan, mem, clock.t)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)
-    if clock.adaptive and not clock.h > 0.0:
-        _plan_first_step(plan, mem, clock)
+    if clock.adaptive:
+        if not clock.h > 0.0:
+            _plan_first_step(plan, mem, clock)
+        clock.h = max(clock.h, 2.0 * clock.h_min)  # a plan has not failed yet: at a late clock it may be shorter
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
     if plan.watch != 0:
