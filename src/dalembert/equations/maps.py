@@ -67,7 +67,7 @@ def _finite(value: float) -> float:
 
 
 class CellMaps:
-    """The maps of all features of a system with parameter values, those without a series left out."""
+    """The maps of all features of a system with parameter values."""
 
     def __init__(self, system: System, parameters: np.ndarray) -> None:
         self.maps: list[CellMap] = []
@@ -75,11 +75,8 @@ class CellMaps:
         place, x = -1, np.concatenate([np.zeros(1 + system.nq + system.nu), parameters])
         for feature in system.features:
             place += not feature.of_time
-            tape = _tape(system, feature.shape)
-            if tape is None:
-                continue
             period = _period(system, feature.shape, x)
-            made = CellMap(feature, tape.at(x), period)
+            made = CellMap(feature, _tape(system, feature.shape).at(x), period)
             if feature.of_time or not (period and _are_uniform(made.over(0.0, period))):
                 places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
@@ -100,10 +97,8 @@ def maps_of(system: System, parameters: np.ndarray) -> CellMaps:
     return found
 
 
-def _tape(system: System, shape: int) -> SeriesTape | None:
-    tape: SeriesTape | None = system.kept(
-        ("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0)
-    )
+def _tape(system: System, shape: int) -> SeriesTape:
+    tape: SeriesTape = system.kept(("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0))
     return tape
 
 
@@ -111,7 +106,7 @@ def reads_some(system: System, names: Collection[str]) -> bool:
     """Whether some of these parameters move the cells of features."""
     first = 1 + system.nq + system.nu
     tapes = [_tape(system, feature.shape) for feature in system.features]
-    read = {int(k) - first for tape in tapes if tape is not None for k in np.flatnonzero(tape.parameters >= 0)}
+    read = {int(k) - first for tape in tapes for k in np.flatnonzero(tape.parameters >= 0)}
     return any(system.parameters[k] in names for k in read)
 
 
