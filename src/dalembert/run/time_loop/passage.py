@@ -26,6 +26,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import APPROACHED, AVOIDED, MISSED, NO_MOTION, STARTED, Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude, proceed
+from dalembert.run.time_loop.argument_maps import sees
 from dalembert.run.time_loop.collocation import MIDDLE_GAP, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
@@ -356,11 +357,14 @@ class Passages:
         )
 
     def arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
-        still = self.still
+        """The arc from a state over a time, and its error; infinite if functions may hide features from it."""
+        still, maps = self.still, self.engine.maps
         guess = Arc(t, length, z, still.rates(t, z)[None, :])
         # Where a singular position is in the middle, the quality falls like the square of the distance to it.
         still.mem[still.plan.quality] = MIDDLE_GAP**2 * judge_state(still.plan, still.mem)
-        return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
+        arc, error = collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
+        hidden = maps is not None and math.isfinite(error) and not sees(arc, maps, self.run.limit, self.run.clock.h_min)
+        return arc, np.inf if hidden else error
 
     def sizes(self, z: np.ndarray) -> np.ndarray:
         """Size of each variable in a state, (nz,): its absolute value, at least a part of its size in the run."""
@@ -386,6 +390,8 @@ class Passages:
         clock.stages, clock.n_stages = address_of(columns), columns.size
         status = self._conclude(lambda: conclude(plan, engine.mem, clock, arc.length, end))
         plan.prepare, plan.interpolate, clock.stages, clock.n_stages = kept
+        if engine.maps is not None:
+            engine.maps.start(engine.maps.record.reach)
         if status != OK:
             return status
         run.stages[: engine.nz] = run.zdot
