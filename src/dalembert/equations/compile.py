@@ -38,6 +38,7 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, Probed, cancel, cancelling, probe_at_random
+from dalembert.equations.readings import Readings
 from dalembert.equations.rows_by_kind import rows_by_kind
 from dalembert.equations.symbols import (
     Kinematics,
@@ -105,7 +106,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, faults)
     progress("energies")
     nodes = list(with_divisors(d.derivation.low.nodes()))
-    bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
+    readings = Readings(d.derivation.low, s)
+    bends, features = find_kinks(nodes, readings), find_features(nodes, readings)
     switched = any(bends) or any(feature.of_time for feature in features.found)
     power, transport, works = _power(d, probe, switched=switched)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
@@ -116,7 +118,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
-        **_instant_functions(bends, d.derivation.low, statement, s),
+        **_instant_functions(bends, readings),
         **_feature_functions(features),
         **({"followers": _followers(statement, d.derivation.low, s.x)} if statement.followers else {}),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
@@ -296,10 +298,10 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
     return [k for k, value in zip(rows, still, strict=True) if value]
 
 
-def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
+def _instant_functions(bends: Bends, readings: Readings) -> dict[str, ca.Function]:
     """Functions for the instants at which expressions bend or jump: of arguments linear in time, then of others."""
-    linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
-    curved = (crossing_function(argument, low, s.x) for argument, _ in bends.curved)
+    linear = function_of("kinks", readings.s.x, [arguments_column(bends.linear, readings)])
+    curved = (crossing_function(argument, readings) for argument, _ in bends.curved)
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
