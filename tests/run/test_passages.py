@@ -472,28 +472,34 @@ def test_a_position_that_no_step_passes_is_told(formulation, rtol, monkeypatch):
     assert not motion.certificate.ok
 
 
-PUSH, WIDTH, TURN = 20.0, 1e-3, 5 / 3  # torque, its width in time or angle, and the inertia of one parallelogram
+PUSH, TURN = 20.0, 5 / 3  # torque, and the inertia of one parallelogram
 
 
-@pytest.mark.parametrize(("feature", "at"), [("t", 0.7084), ("t", 0.733), ("a", 0.06), ("a", -0.03)])
-def test_a_narrow_push_next_to_a_singular_position_is_met(feature, at):
+@pytest.mark.parametrize(
+    ("feature", "at", "width", "rtol"),
+    [
+        ("t", 0.7084, 1e-3, 1e-8), ("t", 0.733, 1e-3, 1e-8), ("a", 0.06, 1e-3, 1e-8), ("a", -0.03, 1e-3, 1e-8),
+        ("t", 0.8577, 0.038, 1e-10),
+    ],
+)  # fmt: skip
+def test_a_narrow_push_next_to_a_singular_position_is_met(feature, at, width, rtol):
     """Bars lie in line at t = 0.7084, where the angle is zero; the arc over it is 0.13 s long without the push."""
     model = parallelogram_model()
     a, t = sp.Function("c0_a")(model.t), model.t
     place = {"a": a, "t": t}[feature]
-    model.generalized_force({a: PUSH * sp.exp(-(((place - sp.Float(at)) / sp.Float(WIDTH)) ** 2))})
+    model.generalized_force({a: PUSH * sp.exp(-(((place - sp.Float(at)) / sp.Float(width)) ** 2))})
     system = model.compile()
     motion = system.simulate(
         system.initial({"c0_a": np.pi / 2, "c0_w": -1.0}, guess=upright_guess(1, 1.0)), 1.1,
-        integrator=da.DOP853(rtol=1e-8, atol=1e-10),
+        integrator=da.DOP853(rtol=rtol, atol=rtol / 100),
     )  # fmt: skip
 
     def rates(time, z):
-        push = PUSH * np.exp(-((({"a": z[0], "t": time}[feature] - at) / WIDTH) ** 2))
+        push = PUSH * np.exp(-((({"a": z[0], "t": time}[feature] - at) / width) ** 2))
         return [z[1], (push - 2 * G * np.cos(z[0])) / TURN]
 
-    exact = solve_ivp(rates, (0.0, 1.1), [np.pi / 2, -1.0], "DOP853", rtol=1e-12, atol=1e-13, max_step=WIDTH / 8).y
-    assert len(motion.passages) == 1
+    exact = solve_ivp(rates, (0.0, 1.1), [np.pi / 2, -1.0], "DOP853", rtol=1e-12, atol=1e-13, max_step=width / 8).y
     assert abs(motion["c0_a"][-1] - exact[0, -1]) < 1e-7 or not motion.certificate.ok  # ten tolerances, of about 1
     if at != 0.7084:  # a push right in the singular position asks for an arc as short as it, which round-off limits
         assert motion.certificate.ok
+        assert len(motion.passages) == 1

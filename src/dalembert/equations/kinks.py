@@ -21,7 +21,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.readings import OF_TIME, Readings
 from dalembert.errors import OptionError
 from dalembert.model.reading import nodes as subexpressions
-from dalembert.model.tables import Table
+from dalembert.model.tables import Table, TableData
 
 MANY_KNOTS = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
@@ -112,7 +112,7 @@ def _is_line(expression: Any, readings: Readings) -> bool:
 def bends_of(node: Any) -> list[tuple[Any, Kinks | None]]:
     """The arguments of a function that bends or jumps, and where; None where they are zero."""
     if isinstance(node, Table):
-        return [(node.args[0], _kinks(type(node)))]
+        return [(node.args[0], _kinks(node.data))]
     if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
         return [(node.args[0], None)]
     if isinstance(node, Relational):
@@ -187,9 +187,8 @@ def _zero_value(argument: Any, part: Any) -> float | None:
 
 
 @lru_cache(maxsize=64)
-def _kinks(table: type[Table]) -> Kinks:
+def _kinks(data: TableData) -> Kinks:
     """The kinks of a table; it may be asked for many times, and have a million points."""
-    data = table.data
     knots = data.knots if len(data.knots) <= MANY_KNOTS else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
     return Kinks(knots, data.period)
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.native.jit import address_of
+from dalembert.native.precision import EPSILON
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
 from dalembert.run.evaluate import OFF_CONSTRAINTS
@@ -42,7 +43,12 @@ from dalembert.run.time_loop.dependence import (
     rows_of,
 )
 from dalembert.run.time_loop.singular import REMEMBERED, judge_state
-from dalembert.run.time_loop.singular_start import ACCEPTED_ERROR, find_singular_start, leaving_arc
+from dalembert.run.time_loop.singular_start import (
+    ACCEPTED_ERROR,
+    find_singular_start,
+    leaving_arc,
+    time_of_motion,
+)
 from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
@@ -147,11 +153,15 @@ class Passages:
             arc, error, crossed, room = self._attempt(ahead, reach)
             if arc is not None:
                 return self._pass(arc, error, crossed)
-            self.tries += 1
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
+            self.tries += 1
             if np.isfinite(error):
                 self.unpassed.append(Refused(ahead.t, SAME_POSITION * reach, obstacle, ahead))
-            if run.clock.adaptive and self.tries < TRIES_PER_PASSAGE and not np.isnan(error):
+            # An arc that is lost or does not see a function may be much too long; round-off limits how short it can be.
+            lost = np.isinf(error) and (ahead.t - run.t) * self.tolerance > EPSILON * time_of_motion(self)
+            if run.clock.adaptive and (self.tries < TRIES_PER_PASSAGE or lost) and not np.isnan(error):
+                if lost and run.clock.taken <= (0.5 + BACKWARDS) * (ahead.t - run.t):
+                    return self._approach(ahead, reach)
                 return self._come_closer(ahead, room)
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
