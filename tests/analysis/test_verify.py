@@ -313,3 +313,18 @@ def test_a_motion_that_grows_out_of_almost_nothing(start):
     ).y[0, -1]  # fmt: skip
     true = abs(motion["x"][-1] - exact)
     assert true / FACTOR < motion.verify()["x"].error < FACTOR * true
+
+
+def test_the_second_run_sees_what_is_far_below_the_size_of_a_function():
+    """Two forces cancel but for a push of 1e-12 of their size within 2 ms, of which the motion consists."""
+    model = da.Model("cancelling forces")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    wide, part, width = -(((model.t - 50) / 20) ** 2), 1e-12, 2e-3
+    push = sp.exp(-(((model.t - sp.Float(73.3)) / sp.Float(width)) ** 2))
+    model.generalized_force({x: sp.exp(wide + sp.Float(part) * push) - sp.exp(wide)})
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 0.0, x.diff(): 0.0}), 100.0)
+    way = part * np.exp(-((23.3 / 20) ** 2)) * width * np.sqrt(np.pi) * (100 - 73.3)
+    assert abs(motion["x"][-1] - way) < 0.1 * way
+    assert motion.verify()["x"].error < 0.5 * way  # a run that steps over the push is off by all of it

@@ -58,3 +58,10 @@ def test_bounds_of_points_are_sharp(name):
     value = function(low).full()
     known = np.isfinite(value)
     assert (most - least)[known] == pytest.approx(0.0, abs=1e-12 * np.abs(value[known]).max())
+
+
+@pytest.mark.parametrize("name", ["abs", "min", "max"])
+def test_kinks_keep_the_bounds_of_their_rates(name):
+    function = ca.Function("f", [ca.vertcat(X, Y)], [OPERATIONS[name]])
+    tape = read_tape(function, 0).at(np.array([0.0, 0.5]))
+    assert bounds(tape, np.array([-1.0]), np.array([2.0]))[0, 2:] == pytest.approx([-(name == "abs"), 1.0])

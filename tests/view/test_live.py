@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import sympy as sp
 from mechanisms import mechanism
 from typer.testing import CliRunner
 
@@ -165,3 +166,39 @@ def test_the_command_line_writes_a_live_page(tmp_path):
     wrong = CliRunner().invoke(app, ["live", "four_bar", "--slider", "lq", "--out", str(target)])
     assert wrong.exit_code == 2
     assert "`lq` is not known" in " ".join(wrong.output.split())
+
+
+def pushed(along):
+    """A particle that is pushed within 1 ms of time (`along` "t") or 1 mm of its way ("x")."""
+    model = da.Model("pushed")
+    (x,) = model.coordinates("x")
+    (w,) = model.parameters(w=1e-3)
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.line([[x, 0], [x + 1, 0]])
+    place = {"t": model.t, "x": x}[along]
+    model.generalized_force({x: sp.exp(-(((place - sp.Float(7.37)) / w) ** 2))})
+    return model.compile()
+
+
+@needs_node
+def test_a_push_of_a_millisecond_is_computed(tmp_path):
+    """The frames of the page are 33 times as long."""
+    system = pushed("t")
+    path = system.live(tmp_path / "live.html", system.initial({"x": 0.0, "x_dot": 0.0}), t_end=10.0)
+    speed = 1e-3 * np.sqrt(np.pi)
+    assert computed(path, [0.0, 10.0])["rows"][1] == pytest.approx([speed * (10 - 7.37), speed], rel=1e-9)
+    assert "short features" not in scripts_of(path)[0]["caption"]
+
+
+@pytest.mark.parametrize(
+    ("along", "speed", "sliders", "told"),
+    [
+        ("t", 0.0, {"w": (1e-4, 1.0)}, "; steps may go over short features of exp(-(t - 7.37)**2/w**2)"),
+        ("x", 1.0, (), "; steps may go over short features of exp(-(x(t) - 7.37)**2/w**2)"),
+        ("x", 0.1, (), ""),  # it does not come there
+    ],
+)
+def test_a_page_says_what_its_steps_do_not_see(along, speed, sliders, told, tmp_path):
+    system = pushed(along)
+    path = system.live(tmp_path / "live.html", system.initial({"x": 0.0, "x_dot": speed}), sliders=sliders)
+    assert scripts_of(path)[0]["caption"] == f"computed in this page, t = 0 .. 10 s{told}"

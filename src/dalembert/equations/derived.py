@@ -23,6 +23,7 @@ from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.probe import Probe, Probed, cancel, cancelling, probe_at_random
+from dalembert.equations.readings import Readings
 from dalembert.equations.rows_by_kind import rows_by_kind
 from dalembert.equations.symbols import (
     Kinematics,
@@ -61,10 +62,9 @@ class Derived:
 
         "kinks" are the rate and offset of each argument linear in time, "crossing k" the other arguments of time alone.
         """
-        low, s, features = self.derivation.low, self.derivation.symbols, self.features
-        linear = arguments_column(self.bends.linear, low, self.derivation.statement.time)
-        found = {"kinks": function_of("kinks", s.x, [linear])}
-        found |= {f"crossing {k}": crossing_function(e, low, s.x) for k, (e, _) in enumerate(self.bends.curved)}
+        readings, features = Readings(self.derivation.low, self.derivation.symbols), self.features
+        found = {"kinks": function_of("kinks", readings.s.x, [arguments_column(self.bends.linear, readings)])}
+        found |= {f"crossing {k}": crossing_function(e, readings) for k, (e, _) in enumerate(self.bends.curved)}
         found |= {f"shape {k}": function for k, function in enumerate(features.shapes)}
         found |= {f"phases {k}": function for k, function in enumerate(features.phases)}
         return found if features.arguments is None else found | {"arguments": features.arguments}
@@ -103,7 +103,8 @@ def derive(statement: Statement, progress: Callable[[str], None]) -> Derived:
     faults = check_derivation(derivation, constraints, rows, probe, e.probed) + rubbing
     progress("energies")
     nodes = list(with_divisors(derivation.low.nodes()))
-    bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, derivation.low, s)
+    readings = Readings(derivation.low, s)
+    bends, features = find_kinks(nodes, readings), find_features(nodes, readings)
     power, transport, works = _power(e, probe)
     mechanics = _mechanics(e, s, F=friction, power=power, transport=transport)
     names = tuple(name for name, _ in invariants)

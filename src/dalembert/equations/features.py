@@ -17,15 +17,14 @@ from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.functions import function_of
+from dalembert.equations.kinks import AT_INTEGERS, bends_of
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.lowering.sympy_rules import show
-from dalembert.equations.symbols import Symbols
-from dalembert.model.tables import Table
+from dalembert.equations.readings import OF_TIME, Readings
 from dalembert.model.time_symbols import is_undefined_function
 from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
-SWITCHING = (sp.Heaviside, sp.Abs, sp.sign, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod, sp.Piecewise, Table)
 POLES = (sp.tan, sp.cot, sp.sec, sp.csc)
 LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
@@ -68,10 +67,10 @@ class _Part(NamedTuple):
 NO_FEATURES = Features((), [], [], None)
 
 
-def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
+def find_features(nodes: Iterable[Any], readings: Readings) -> Features:
     """The features among the nodes of expressions, children before parents."""
     own = [node for node in nodes if _has_features(node)]
-    return _Search(low, s).run(own) if own else NO_FEATURES
+    return _Search(readings).run(own) if own else NO_FEATURES
 
 
 def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
@@ -88,9 +87,13 @@ def _has_features(node: Any) -> bool:
         return any(isinstance(factor, sp.Pow) and _is_whole(factor) and factor.exp >= ORDER for factor in node.args)
     if isinstance(node, sp.Pow):
         return not node.base.is_number and not (_is_whole(node) and node.exp < ORDER)
-    if isinstance(node, SWITCHING):
+    if _switches(node):
         return True
     return isinstance(node, sp.Function) and len(node.args) == 1 and not isinstance(node, ALIKE) and not _is_leaf(node)
+
+
+def _switches(node: Any) -> bool:
+    return isinstance(node, sp.Piecewise) or (not isinstance(node, Relational) and bool(bends_of(node)))
 
 
 def _is_whole(power: Any) -> bool:
@@ -116,18 +119,15 @@ def _inside(node: Any, stop: tuple[type, ...] = ()) -> Iterator[Any]:
 class _Search:
     """The features of a model, found one after the other."""
 
-    def __init__(self, low: Lowering, s: Symbols) -> None:
-        self.low, self.s, self.z = low, s, ca.SX.sym("s")
-        self.moving = ca.vertsplit(ca.vertcat(s.t, s.q, s.u))
-        self.places = {x.element_hash(): k for k, x in enumerate(self.moving)}
-        self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
+    def __init__(self, readings: Readings) -> None:
+        self.readings, self.low, self.s, self.z = readings, readings.low, readings.s, ca.SX.sym("s")
 
     def run(self, nodes: list[Any]) -> Features:
         """All features. Those inside a function of the same single variable belong to that function."""
         covered: set[int] = set()
         parts: list[_Part] = []
         for node in reversed(nodes):
-            read = None if id(node) in covered else self._reads(self.low(node))
+            read = None if id(node) in covered else self.readings.of(node)
             if not read:
                 continue
             if len(read) > 1:
@@ -135,25 +135,21 @@ class _Search:
                 continue
             inner = [part for part in _inside(node) if _has_features(part)]
             covered |= {id(part) for part in inner}
-            known = all(isinstance(part, SWITCHING) for part in inner) or any(isinstance(part, POLES) for part in inner)
-            if read != {0} or not known:  # steps end where functions of time alone switch, and at poles
+            known = all(_switches(part) for part in inner) or any(isinstance(part, POLES) for part in inner)
+            if read != OF_TIME or not known:  # steps end where functions of time alone switch, and at poles
                 parts.append(self._of_one(node, *read))
         once = {str((part.argument, part.graph)): part for part in parts}
         return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
 
-    def _reads(self, graph: ca.SX) -> set[int] | None:
-        """Indices of t, q and u that a graph reads; None if it reads anything else that moves."""
-        read = {x.element_hash() for x in ca.symvar(graph)} - self.fixed
-        return {self.places[x] for x in read} if read <= self.places.keys() else None
-
     def _of_one(self, node: Any, k: int) -> _Part:
-        graph = ca.substitute(self.low.stated(node), self.moving[k], self.z)
-        return _Part(node, self.moving[k], graph, self._phases(node, k), of_time=k == 0)
+        moving = self.readings.moving[k]
+        graph = ca.substitute(self.low.stated(node), moving, self.z)
+        return _Part(node, moving, graph, self._phases(node, k), of_time=k == 0)
 
     def _phases(self, node: Any, k: int) -> list[ca.SX]:
         """The rates of the phases of all sines and cosines, if a function reads its variable in nothing else."""
         rates: list[ca.SX] = []
-        x = self.moving[k]
+        x = self.readings.moving[k]
         for part in _inside(node, stop=ALIKE):
             if isinstance(part, ALIKE):
                 rates.append(ca.jacobian(self.low(part.args[0]), x))
@@ -164,25 +160,23 @@ class _Search:
     def _of_several(self, node: Any) -> Iterator[_Part]:
         """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
-            graph = self.low(argument)
-            if self._reads(graph):
-                yield _Part(node, graph, function, [], of_time=False)
+            if self.readings.of(argument):
+                yield _Part(node, self.low(argument), function, [], of_time=False)
 
     def _split(self, node: Any) -> Iterator[tuple[ca.SX, Any]]:
         """Functions of `z`, and their arguments."""
-        if isinstance(node, sp.Piecewise):
-            switches = {r for _, condition in node.args for r in condition.atoms(Relational)}
-            yield from ((ca.sign(self.z), r.lhs - r.rhs) for r in sorted(switches, key=str))
-        elif isinstance(node, sp.Max | sp.Min):
-            yield from ((ca.sign(self.z), other - node.args[0]) for other in node.args[1:])
-        elif isinstance(node, sp.Mod):
-            yield ca.floor(self.z), node.args[0] / node.args[1]
+        if isinstance(node, sp.Piecewise | sp.Max | sp.Min | sp.Mod):
+            switches = (
+                {r for _, condition in node.args for r in condition.atoms(Relational)} if node.is_Piecewise else {node}
+            )
+            for argument, kinks in (bend for switch in sorted(switches, key=str) for bend in bends_of(switch)):
+                yield ca.floor(self.z) if kinks is AT_INTEGERS else ca.sign(self.z), argument
         elif isinstance(node, sp.Mul):
             return  # its powers are looked at by themselves
         elif not isinstance(node, sp.Pow):
             s = sp.Symbol("s")
             yield Lowering({s: self.z})(node.func(s, *node.args[1:])), node.args[0]
-        elif not self._reads(self.low(node.exp)):
+        elif not self.readings.of(node.exp):
             yield self.z ** self.low(node.exp), node.base
 
     def _collected(self, parts: list[_Part]) -> Features:

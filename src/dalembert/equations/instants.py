@@ -13,7 +13,6 @@ import numpy as np
 
 from dalembert.equations.crossings import crossing_times
 from dalembert.equations.system import System
-from dalembert.errors import OptionError
 from dalembert.native.enclosures import bounds
 from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape, read_tape
@@ -99,11 +98,6 @@ def moving_parameters(
 
 
 def _tape(system: System, k: int) -> SeriesTape:
-    """The argument of crossing k as a function of time. Raises `OptionError` if its graph has no series."""
-    tape: SeriesTape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
-    if tape is None:
-        raise OptionError(
-            f"it cannot be told when `{system.crossings[k].argument}` passes a value at which something bends or "
-            "jumps; state it by other functions of time"
-        )
+    """The argument of crossing k as a function of time."""
+    tape: SeriesTape = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
     return tape

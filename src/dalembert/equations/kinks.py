@@ -8,9 +8,9 @@ Heaviside(a), Abs(a), a < 0 and the like. Roots, inverse sines and poles cause t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -18,13 +18,10 @@ import sympy as sp
 from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.readings import OF_TIME, Readings
 from dalembert.errors import OptionError
 from dalembert.model.reading import nodes as subexpressions
-from dalembert.model.tables import Table
-from dalembert.model.time_symbols import is_undefined_function
-
-if TYPE_CHECKING:
-    from dalembert.equations.lowering.lower import Lowering
+from dalembert.model.tables import Table, TableData
 
 MANY_KNOTS = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
@@ -85,69 +82,37 @@ class Bends(NamedTuple):
     curved: list[tuple[Any, Kinks]]
 
 
-def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
+def find_kinks(nodes: Iterable[Any], readings: Readings) -> Bends:
     """Kinks and jumps at instants known beforehand, among the nodes of expressions. Inner nodes come first.
 
     An argument is examined only after it is known to depend on time alone: others may be of any size.
     """
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
-    degree = Degrees(time, parameters)
     for node in nodes:
-        for whole, kinks in (*_bends(node), *_singularities(node, degree)):
-            if 0 < degree(whole) < STATE:
-                bend = _zero(whole, degree) if kinks is None else (whole, kinks)
+        for whole, kinks in (*bends_of(node), *_singularities(node, readings)):
+            if readings.of(whole) == OF_TIME:
+                bend = _zero(whole, readings) if kinks is None else (whole, kinks)
                 found.setdefault((bend[0], repr(bend[1])), bend)
-    bends = [bend for bend in found.values() if degree(bend[0])]
-    return Bends(*([bend for bend in bends if (degree(bend[0]) > 1) is curved] for curved in (False, True)))
+    known = [(bend, _is_line(bend[0], readings)) for bend in found.values() if readings.of(bend[0])]
+    return Bends(*([bend for bend, linear in known if linear is not curved] for curved in (False, True)))
 
 
 def has_bends(expression: sp.Expr) -> bool:
     """True if an expression contains a function that bends or jumps, with any argument."""
-    return any(_bends(node) for node in subexpressions(expression))
+    return any(bends_of(node) for node in subexpressions(expression))
 
 
-CURVED, STATE = 2, 3
+def _is_line(expression: Any, readings: Readings) -> bool:
+    """Whether an expression reads at most the time, and is linear in it as it is written."""
+    read = readings.of(expression)
+    smooth = read is not None and read <= OF_TIME and not has_bends(expression)
+    return smooth and bool(ca.is_linear(readings.low(expression), readings.s.t))
 
 
-class Degrees:
-    """Degree of expressions in a variable: 0 none, 1 linear as written, `CURVED` otherwise, `STATE` if others occur.
-
-    Each distinct subexpression is looked at once.
-    """
-
-    def __init__(self, variable: sp.Basic, constants: Iterable[sp.Symbol]) -> None:
-        self._given = dict.fromkeys(constants, 0) | {variable: 1}
-        self._known: dict[int, tuple[int, Any]] = {}  # by identity, and kept alive
-
-    def __call__(self, expression: Any) -> int:
-        """The degree of an expression."""
-        waiting = [expression]
-        while waiting:
-            node = waiting[-1]
-            missing = [] if self._is_leaf(node) else [part for part in node.args if id(part) not in self._known]
-            if not missing:
-                self._known.setdefault(id(node), (self._of(node), node))
-                waiting.pop()
-            waiting += missing
-        return self._known[id(expression)][0]
-
-    def _is_leaf(self, node: Any) -> bool:
-        return id(node) in self._known or node in self._given or is_undefined_function(node)
-
-    def _of(self, node: Any) -> int:
-        if self._is_leaf(node) or isinstance(node, sp.Symbol):
-            return self._given.get(node, STATE)
-        parts = [self._known[id(part)][0] for part in node.args]
-        most = max(parts, default=0)
-        if most in (0, STATE) or isinstance(node, sp.Add):
-            return most
-        return most if isinstance(node, sp.Mul) and sum(parts) == 1 else CURVED
-
-
-def _bends(node: Any) -> list[tuple[Any, Kinks | None]]:
+def bends_of(node: Any) -> list[tuple[Any, Kinks | None]]:
     """The arguments of a function that bends or jumps, and where; None where they are zero."""
     if isinstance(node, Table):
-        return [(node.args[0], _kinks(type(node)))]
+        return [(node.args[0], _kinks(node.data))]
     if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
         return [(node.args[0], None)]
     if isinstance(node, Relational):
@@ -162,14 +127,14 @@ def _bends(node: Any) -> list[tuple[Any, Kinks | None]]:
     return []
 
 
-def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]:
+def _singularities(node: Any, readings: Readings) -> list[tuple[Any, Kinks | None]]:
     """The same for functions that are smooth but for some values: roots, inverse functions of waves, and poles.
 
     sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump. Beyond the zero of 1 - t its root has
     no value, and a run fails there by itself.
     """
     if isinstance(node, sp.Pow) and not (node.exp.is_integer and node.exp.is_nonnegative):
-        ends = not node.exp.is_integer and degree(node.base) < CURVED
+        ends = not node.exp.is_integer and _is_line(node.base, readings)
         return [] if ends else [(node.base, None)]
     if isinstance(node, sp.asin | sp.acos):
         return [(node.args[0] - 1, None), (node.args[0] + 1, None)]
@@ -182,14 +147,14 @@ def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]
     return []
 
 
-def _zero(argument: Any, degree: Degrees) -> tuple[Any, Kinks]:
+def _zero(argument: Any, readings: Readings) -> tuple[Any, Kinks]:
     """Zeros of an argument, as another argument and the values that it passes.
 
     A multiple of a sine or cosine, as in a square wave sign(sin(w t)), is zero at integers of its phase. An argument
     linear in one sine or cosine, as in a pulse sin(w t) > 0.5, is zero twice a turn, or once at its top. An argument
     linear in one remainder Mod(a, m) is zero where a passes a value modulo m.
     """
-    moving = [factor for factor in sp.Mul.make_args(argument) if degree(factor)]
+    moving = [factor for factor in sp.Mul.make_args(argument) if readings.of(factor)]
     if len(moving) == 1 and isinstance(moving[0], sp.sin | sp.cos):
         (wave,) = moving
         return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
@@ -215,19 +180,15 @@ def _parts(expression: Any, *kinds: type) -> set[Any]:
 
 def _zero_value(argument: Any, part: Any) -> float | None:
     """The value of `part` at which an argument is zero, if the argument is linear in it and depends on nothing else."""
-    if Degrees(part, ())(argument) != 1:
-        return None
     z = sp.Dummy()
     rest = argument.xreplace({part: z})
-    slope = rest.diff(z)
-    if slope == 0:
-        return None
-    return float(-rest.subs(z, 0) / slope)
+    slope = rest.diff(z) if rest.free_symbols == {z} else sp.S.Zero
+    return None if slope.free_symbols or slope == 0 else float(-rest.subs(z, 0) / slope)
 
 
-def _kinks(table: type[Table]) -> Kinks:
-    """The kinks of a table; one `Kinks` per table, for all derivatives."""
-    data = table.data
+@lru_cache(maxsize=64)
+def _kinks(data: TableData) -> Kinks:
+    """The kinks of a table; it may be asked for many times, and have a million points."""
     knots = data.knots if len(data.knots) <= MANY_KNOTS else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
     return Kinks(knots, data.period)
 
@@ -250,12 +211,12 @@ def _corners(x: np.ndarray, y: np.ndarray) -> list[int]:
     return [*kept, len(xs) - 1]
 
 
-def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Symbol) -> ca.SX:
+def arguments_column(found: list[tuple[Any, Kinks]], readings: Readings) -> ca.SX:
     """Rate and offset of each argument, one pair after the other, (2 n, 1)."""
-    pairs = [low(e) for argument, _ in found for e in (argument.diff(time), argument.subs(time, 0))]
-    return ca.vertcat(ca.SX(0, 1), *pairs)
+    t, graphs = readings.s.t, [readings.low(argument) for argument, _ in found]
+    return ca.vertcat(ca.SX(0, 1), *(part for g in graphs for part in (ca.jacobian(g, t), ca.substitute(g, t, 0.0))))
 
 
-def crossing_function(argument: Any, low: Lowering, x: ca.SX) -> ca.Function:
+def crossing_function(argument: Any, readings: Readings) -> ca.Function:
     """An argument as a function of x, whose first entry is the time."""
-    return ca.Function("crossing", [x], [ca.densify(low.stated(argument))])
+    return ca.Function("crossing", [readings.s.x], [ca.densify(readings.low.stated(argument))])

@@ -10,13 +10,14 @@ import numpy as np
 from dalembert.equations.features import Feature
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
-from dalembert.native.cells import largest, lay_cells, supremum
+from dalembert.native.cells import REMAINDER, largest, lay_cells, supremum
 from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape, read_tape
 
 MOST_CELLS = 200_000  # of one function
 SPARE_OCTAVES = 2  # powers of two by which maps exceed the requested range, so that they last longer
-SPANS = 8  # of time that maps are kept of
+TOLERANCES = 1e4  # of a run: what polynomials may leave out in cells, as cells and steps of order 8 shrink alike
+KEPT = 8  # spans of time that a map is kept of, and maps of a system
 TINY = 2.0**-900
 UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees their features
 
@@ -28,8 +29,8 @@ class CellMap:
     tanh. Otherwise it is that in each cell: powers and exponentials have no size of their own.
     """
 
-    def __init__(self, feature: Feature, tape: SeriesTape, period: float) -> None:
-        self.feature, self.tape, self.period = feature, tape, period
+    def __init__(self, feature: Feature, tape: SeriesTape, period: float, remainder: float) -> None:
+        self.feature, self.tape, self.period, self.remainder = feature, tape, period, remainder
         self._laid: dict[tuple[float, float], np.ndarray] = {}
         self._size = 0.0 if feature.of_time or period else _finite(supremum(tape))
 
@@ -45,15 +46,25 @@ class CellMap:
             low, high = -reach, reach
         edges = self._laid.get((low, high))
         if edges is None:
-            if self.feature.of_time and len(self._laid) >= SPANS:
+            if self.feature.of_time and len(self._laid) >= KEPT:
                 self._laid.clear()
             edges = self._laid[low, high] = self._lay(low, high)
         return edges
 
+    def within(self, low: float, high: float, longest: float) -> np.ndarray:
+        """The edges (n,) in [low, high] of cells that are no longer than `longest`."""
+        edges = self.over(low, high)
+        short = np.diff(edges) <= longest
+        edges = edges[np.append(short, False) | np.append(False, short)]
+        if self.period:
+            turns = np.arange(math.floor(low / self.period), math.floor(high / self.period) + 1)
+            edges = (edges + self.period * turns[:, None]).ravel()
+        return edges[(edges >= low) & (edges <= high)]
+
     def _lay(self, low: float, high: float) -> np.ndarray:
         of_span = self.feature.of_time or self.period
         size = largest(self.tape, low, high, MOST_CELLS) if of_span else self._size
-        edges = lay_cells(self.tape, low, high, size, self.feature.least, MOST_CELLS)
+        edges = lay_cells(self.tape, low, high, size, self.feature.least, MOST_CELLS, self.remainder)
         if edges is None:
             raise OptionError(
                 f"`{self.feature.text}` has more than {MOST_CELLS:,} features between {low:g} and {high:g}, and steps "
@@ -67,19 +78,16 @@ def _finite(value: float) -> float:
 
 
 class CellMaps:
-    """The maps of all features of a system with parameter values, those without a series left out."""
+    """The maps of all features of a system with parameter values."""
 
-    def __init__(self, system: System, parameters: np.ndarray) -> None:
+    def __init__(self, system: System, parameters: np.ndarray, remainder: float) -> None:
         self.maps: list[CellMap] = []
         places: list[int] = []
         place, x = -1, np.concatenate([np.zeros(1 + system.nq + system.nu), parameters])
         for feature in system.features:
             place += not feature.of_time
-            tape = _tape(system, feature.shape)
-            if tape is None:
-                continue
             period = _period(system, feature.shape, x)
-            made = CellMap(feature, tape.at(x), period)
+            made = CellMap(feature, _tape(system, feature.shape).at(x), period, remainder)
             if feature.of_time or not (period and _are_uniform(made.over(0.0, period))):
                 places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
@@ -88,31 +96,30 @@ class CellMaps:
         self.timed = places.count(-1)
 
 
-def maps_of(system: System, parameters: np.ndarray) -> CellMaps:
-    """The maps of a system, those made last if the parameters are the same."""
-    known: dict[bytes, CellMaps] = system.kept("cell maps made last", dict)
-    key = parameters.tobytes()
+def maps_of(system: System, parameters: np.ndarray, tolerance: float = 0.0) -> CellMaps:
+    """The maps of a system for runs with a relative tolerance, those made before if there are; 0 stands for no such."""
+    remainder = min(REMAINDER, TOLERANCES * tolerance) if tolerance > 0.0 else REMAINDER
+    known: dict[tuple[bytes, float], CellMaps] = system.kept("cell maps made last", dict)
+    key = parameters.tobytes(), remainder
     found = known.get(key)
     if found is None:
-        found = CellMaps(system, parameters)
-        known.clear()  # run after run may have other parameters
+        found = CellMaps(system, parameters, remainder)
+        if len(known) >= KEPT:
+            known.clear()  # run after run may have other parameters
         known[key] = found
     return found
 
 
-def _tape(system: System, shape: int) -> SeriesTape | None:
-    tape: SeriesTape | None = system.kept(
-        ("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0)
-    )
+def _tape(system: System, shape: int) -> SeriesTape:
+    tape: SeriesTape = system.kept(("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0))
     return tape
 
 
-def reads_some(system: System, names: Collection[str]) -> bool:
-    """Whether some of these parameters move the cells of features."""
+def features_moved(system: System, names: Collection[str]) -> list[Feature]:
+    """The features whose cells some of these parameters move."""
     first = 1 + system.nq + system.nu
-    tapes = [_tape(system, feature.shape) for feature in system.features]
-    read = {int(k) - first for tape in tapes if tape is not None for k in np.flatnonzero(tape.parameters >= 0)}
-    return any(system.parameters[k] in names for k in read)
+    columns = [first + k for k, name in enumerate(system.parameters) if name in names]
+    return [f for f in system.features if (_tape(system, f.shape).parameters[columns] >= 0).any()]
 
 
 def _period(system: System, shape: int, x: np.ndarray) -> float:

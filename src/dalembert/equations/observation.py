@@ -18,7 +18,6 @@ import numpy as np
 import sympy as sp
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.enclosure import Enclosure, enclosure_of
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
@@ -27,6 +26,7 @@ from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, UnknownNameError
 from dalembert.model.statement import Constraint, Statement
+from dalembert.native.series_tape import SeriesTape, read_tape
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,10 @@ class Observation:
     fixed: range  # the columns of parameters
 
     @cached_property
-    def enclosure(self) -> Enclosure:
-        """Bounds of the values and of their rates by bounds of w."""
-        return enclosure_of(self.function, self.fixed)
+    def tape(self) -> SeriesTape:
+        """The values as functions of time, by bounds of the columns of w that they read and of the rates of those."""
+        read = set(self.function.jac_sparsity(0, 0, True).get_triplet()[1])
+        return read_tape(self.function, None, sorted(read.difference(self.fixed)))
 
     def at(self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, udot: np.ndarray, la: np.ndarray) -> np.ndarray:
         """Values at one state, (n,)."""

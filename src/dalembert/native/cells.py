@@ -1,8 +1,8 @@
 """Cells of the axis of a variable, in each of which a polynomial of low degree represents a function.
 
-A cell [a, b] is fine if |w_P| (b - a)^P, the remainder of the Taylor series of order P = ORDER, is at most REMAINDER of
-the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down to
-nearly nothing.
+A cell [a, b] is fine if |w_P| (b - a)^P, the remainder of the Taylor series of order P = ORDER, is at most a small part
+of the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down
+to nearly nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Floats, Ints, f8, i8
 
-REMAINDER = 1e-6  # of the size of the function
+REMAINDER = 1e-6  # of the size of the function, unless less is asked for
 SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
 HUGE = 1e150  # a value that no motion gets to, as of exp(400); next to 1e308 there are no series
@@ -60,8 +60,8 @@ def _largest(code, numbers, w, stack, low, high, shortest, most):
 FINE, HALVED, JUMP = 1, 0, -1
 
 
-@jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8))
-def _judge(code, numbers, w, a, b, size, least, shortest):
+@jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8, f8))
+def _judge(code, numbers, w, a, b, size, least, remainder, shortest):
     """FINE if a polynomial represents a cell, HALVED if not; JUMP if it is too short to halve and has no series.
 
     A `size` of zero stands for that of the function in the cell itself, and `least` if that is smaller.
@@ -76,15 +76,15 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
-    if rest <= REMAINDER * size or change <= EPSILON * size:
+    if rest <= remainder * size or change <= EPSILON * size:
         return FINE
     if b - a > shortest:
         return HALVED
     return FINE if math.isfinite(rest) else JUMP
 
 
-@jit(i8(Ints, Floats, Floats, Floats, f8, f8, f8, f8, Floats))
-def _lay(code, numbers, w, stack, low, high, size, least, edges):
+@jit(i8(Ints, Floats, Floats, Floats, f8, f8, f8, f8, f8, Floats))
+def _lay(code, numbers, w, stack, low, high, size, least, remainder, edges):
     """Write the upper ends of the cells of [low, high]; returns how many, -1 without room.
 
     Neighbours that are one fine cell are joined. A jump is a cell without length; one on the edge between two short
@@ -96,7 +96,7 @@ def _lay(code, numbers, w, stack, low, high, size, least, edges):
     while depth > 0:
         depth, left = depth - 1, left - 1
         a, b = stack[2 * depth], stack[2 * depth + 1]
-        found = _judge(code, numbers, w, a, b, size, least, shortest)
+        found = _judge(code, numbers, w, a, b, size, least, remainder, shortest)
         if found == HALVED and left > 0:
             middle = 0.5 * (a + b)
             stack[2 * depth], stack[2 * depth + 1] = middle, b
@@ -110,7 +110,7 @@ def _lay(code, numbers, w, stack, low, high, size, least, edges):
                 edges[count] = a
                 count += 1
             begin = jumped = b
-        elif begin < a and _judge(code, numbers, w, begin, b, size, least, shortest) == FINE:
+        elif begin < a and _judge(code, numbers, w, begin, b, size, least, remainder, shortest) == FINE:
             edges[count - 1] = b
         else:
             begin = a
@@ -126,17 +126,19 @@ def largest(tape: SeriesTape, low: float, high: float, most: int) -> float:
     return float(_largest(tape.code, tape.numbers, w, stack, low, high, FINEST * (high - low), most))
 
 
-def lay_cells(tape: SeriesTape, low: float, high: float, size: float, least: float, most: int) -> np.ndarray | None:
+def lay_cells(
+    tape: SeriesTape, low: float, high: float, size: float, least: float, most: int, remainder: float = REMAINDER
+) -> np.ndarray | None:
     """The edges (n + 1,) of the cells of [low, high], in order; None if there are more than `most`.
 
     A jump, kink or pole is a cell without length. `size` is that of the function; 0 takes the size in each cell, at
-    least `least`.
+    least `least`. In each cell, a polynomial leaves out at most `remainder` of it.
     """
     w, stack = _room(tape)
     room = FEW
     while True:
         edges = np.empty(min(room, most))
-        count = _lay(tape.code, tape.numbers, w, stack, low, high, size, least, edges)
+        count = _lay(tape.code, tape.numbers, w, stack, low, high, size, least, remainder, edges)
         if count >= 0:
             return np.concatenate([[low], edges[:count]])
         if room >= most:

@@ -1,8 +1,9 @@
-"""Interval Taylor series of a function of one variable along its tape.
+"""Interval Taylor series of functions of one variable along their tape.
 
 The series over an interval [a, b] encloses the value and the scaled derivatives w_k = w^(k)/k! everywhere in it (Moore,
 1966; recurrences as in Griewank and Walther, Evaluating Derivatives, ch. 13). Jumps, kinks and poles have no series:
-their coefficients are unbounded.
+their coefficients are unbounded, those of the rate at a kink apart. A function of several quantities that change with
+time is one of time: bounds of their values and rates take the place of their series, and give those of the function.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dalembert.native.series_tape import (
     AREA_TANGENT,
     CEILING,
     CHOSEN,
+    COLUMN,
     CONSTANT,
     EQUAL,
     EXP,
@@ -274,7 +276,11 @@ def _square(w, at, x, orders):
 def _absolute(w, at, x, orders):
     low, high = w[x], w[x + UPPER]
     if low < 0.0 < high:
-        return _rough(w, at, orders, 0.0, max(-low, high))
+        _rough(w, at, orders, 0.0, max(-low, high))
+        if orders > 0:
+            rate = max(abs(w[x + 1]), abs(w[x + UPPER + 1]))
+            _set(w, at, 1, -rate, rate)
+        return 0
     return _copy(w, at, x, orders, 1.0 if low >= 0.0 else -1.0)
 
 
@@ -288,8 +294,12 @@ def _extreme(w, at, x, y, orders, sign):
     if trail <= 0.0:
         return _copy(w, at, y, orders, 1.0)
     if sign > 0.0:
-        return _rough(w, at, orders, max(w[x], w[y]), max(w[x + UPPER], w[y + UPPER]))
-    return _rough(w, at, orders, min(w[x], w[y]), min(w[x + UPPER], w[y + UPPER]))
+        _rough(w, at, orders, max(w[x], w[y]), max(w[x + UPPER], w[y + UPPER]))
+    else:
+        _rough(w, at, orders, min(w[x], w[y]), min(w[x + UPPER], w[y + UPPER]))
+    if orders > 0:
+        _set(w, at, 1, min(w[x + 1], w[y + 1]), max(w[x + UPPER + 1], w[y + UPPER + 1]))
+    return 0
 
 
 @jit(f8(i8, f8))
@@ -378,6 +388,9 @@ def _operate(code, numbers, w, k, low, high, orders):
     if op == VARIABLE:
         _constant(w, at, orders, low, high)
         return _set(w, at, 1, 1.0, 1.0) if orders > 0 else 0
+    if op == COLUMN:
+        _rough(w, at, orders, numbers[a], numbers[a + 1])
+        return _set(w, at, 1, numbers[a + 2], numbers[a + 3]) if orders > 0 else 0
     if op == ADD:
         for j in range(orders + 1):
             _set(w, at, j, w[x + j] + w[y + j], w[x + UPPER + j] + w[y + UPPER + j])
@@ -438,7 +451,7 @@ def _operate_roughly(code, numbers, w, k, orders):
 
 @jit(i8(Ints, Floats, Floats, f8, f8, i8, f8))
 def enclose(code, numbers, w, low, high, orders, rounding):
-    """The series of a function over [low, high] up to an order; it is the last one in w (size WIDTH,).
+    """The series of functions over [low, high] up to an order into w (size WIDTH,); returns where the last one starts.
 
     With a `rounding` above zero there is room for that part of each result.
     """

@@ -1,9 +1,9 @@
-"""A function of one variable in the elementary operations that have interval Taylor series (see `enclosures`)."""
+"""Functions of one variable in the elementary operations that have interval Taylor series (see `enclosures`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -15,21 +15,26 @@ from dalembert.native.program import Program, read_program
 (
     CONSTANT, VARIABLE, ADD, NEGATIVE, PRODUCT, SQUARE, INVERSE, EXP, POWER, SINE, TANH, INTEGRAL, ABSOLUTE, SIGN,
     FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART, ARC_OF_TWO,
-    POSITIVE,
-) = range(30)  # fmt: skip
+    POSITIVE, COLUMN,
+) = range(31)  # fmt: skip
+UNBOUNDED = (-math.inf, math.inf) * 2
 LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
 
 
 class SeriesTape(NamedTuple):
-    """A function of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
+    """Functions of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
 
-    Operation k writes the series k, SINE and TANH also the one behind it. `parameters` are the places of the other
-    inputs among the numbers, least and largest value, -1 of those that it does not read.
+    Operation k writes the series k, SINE and TANH also the one behind it; the last `results` series are the functions.
+    `columns` are the inputs that change with the variable: their bounds come first among the numbers, four each: least
+    and largest value, least and largest rate. `parameters` are the places of the other inputs among the numbers, least
+    and largest value, -1 of those that it does not read.
     """
 
     code: np.ndarray
     numbers: np.ndarray
     parameters: np.ndarray
+    columns: tuple[int, ...]
+    results: int
 
     @property
     def size(self) -> int:
@@ -44,32 +49,33 @@ class SeriesTape(NamedTuple):
         return self._replace(numbers=numbers)
 
 
-class NoSeriesError(Exception):
-    """An operation has no series here; for use inside this package."""
+def read_tape(function: ca.Function, variable: int | None, columns: Sequence[int] = ()) -> SeriesTape:
+    """The tape of the functions in a column, as functions of the entry `variable` of their input.
 
-
-def read_tape(function: ca.Function, variable: int) -> SeriesTape | None:
-    """The tape of a scalar function of one column, as a function of its entry `variable`; None if it has no series."""
-    try:
-        return _Translation(read_program(function), variable, function.nnz_in()).tape
-    except NoSeriesError:
-        return None
+    Instead, or besides, its entries `columns` change, within bounds to be given of them and of their rates.
+    """
+    return _Translation(read_program(function), variable, columns, function.nnz_in()).tape
 
 
 class _Translation:
     """A program in the operations of a tape."""
 
-    def __init__(self, program: Program, variable: int, n_in: int) -> None:
+    def __init__(self, program: Program, variable: int | None, columns: Sequence[int], n_in: int) -> None:
         self.code: list[int] = []
-        self.numbers: list[float] = []
+        self.numbers = [0.0] * (4 * len(columns))
+        self.columns = {k: 4 * j for j, k in enumerate(columns)}
         self.parameters = np.full(n_in, -1)
         self.variable, self.tables = variable, [self._table(table.rows) for table in program.tables]
         places: dict[int, int] = {}
         for value, (op, arguments) in enumerate(zip(program.operations, program.arguments, strict=True)):
             places[value] = self._value(op, arguments, places)
-        (result,) = program.outputs
-        self.put(ADD, places[result], self.constant(0.0))  # the last series is the result
-        self.tape = SeriesTape(np.array(self.code, dtype=np.int64), np.array(self.numbers), self.parameters)
+        results = {row: places[value] for value, rows in program.outputs.items() for row in rows}
+        zero = self.constant(0.0)
+        for row in sorted(results):
+            self.put(ADD, results[row], zero)
+        self.tape = SeriesTape(
+            np.array(self.code, dtype=np.int64), np.array(self.numbers), self.parameters, tuple(columns), len(results)
+        )
 
     def put(self, op: int, first: int = 0, second: int = 0, third: int = 0) -> int:
         self.code += [op, first, second, third]
@@ -95,13 +101,13 @@ class _Translation:
             return self.put(PIECE if part == 0 else PART, operands[0], self.tables[table], part - 1)
         if op in (ca.OP_POW, ca.OP_CONSTPOW):
             return self._power(*operands)
-        if op not in _RULES:
-            raise NoSeriesError
-        return _RULES[op](self, *operands)
+        return _RULES[op](self, *operands) if op in _RULES else self.column(*UNBOUNDED)
 
     def _input(self, k: int) -> int:
         if k == self.variable:
             return self.put(VARIABLE)
+        if k in self.columns:
+            return self.put(COLUMN, self.columns[k])
         self.parameters[k] = len(self.numbers)
         self.numbers += [0.0, 0.0]
         return self.put(CONSTANT, len(self.numbers) - 2, len(self.numbers) - 1)
@@ -122,6 +128,11 @@ class _Translation:
             factor, left = self.put(SQUARE, factor) if left > 1 else factor, left // 2
         power = self.constant(1.0) if power is None else power
         return self.put(INVERSE, power) if exponent < 0 else power
+
+    def column(self, *bounds: float) -> int:
+        """A quantity within bounds of its value and of its rate."""
+        self.numbers += bounds
+        return self.put(COLUMN, len(self.numbers) - 4)
 
     def root(self, x: int, exponent: float) -> int:
         self.numbers.append(exponent)
@@ -188,7 +199,7 @@ class _Translation:
         return self.minus(x, self.product(turns, y))
 
 
-_RULES: dict[int, Callable[..., int]] = {
+_RULES: dict[int, Callable[..., int]] = {  # an operation that is not here has no bounds
     ca.OP_ADD: lambda s, x, y: s.put(ADD, x, y), ca.OP_SUB: lambda s, x, y: s.minus(x, y),
     ca.OP_MUL: lambda s, x, y: s.put(SQUARE, x) if x == y else s.product(x, y),
     ca.OP_DIV: lambda s, x, y: s.product(x, s.put(INVERSE, y)), ca.OP_NEG: lambda s, x: s.put(NEGATIVE, x),

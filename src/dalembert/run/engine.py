@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations.maps import maps_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError
 from dalembert.native.jit import address_of
@@ -82,9 +83,9 @@ class Engine:
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         if self.scales is None:
             self.measure(span, z[: self.size])
-        else:
-            self._lay_maps(span)
-        self._tell_drift(Start(span[0], q, u, self.parameters, self._rate, *stepping))
+        start = Start(span[0], q, u, self.parameters, self._rate, *stepping)
+        self._lay_maps(span, start.tolerance)
+        self._tell_drift(start)
         self.plan.unsolved = 0
 
     def measure(self, span: tuple[float, float], z: np.ndarray) -> float:
@@ -98,11 +99,14 @@ class Engine:
         self.scales = Scales.read(self.work, self.system)
         return violation
 
-    def _lay_maps(self, span: tuple[float, float]) -> None:
-        """Lay the cells of functions with features over the span of a run."""
+    def _lay_maps(self, span: tuple[float, float], tolerance: float = 0.0) -> None:
+        """Lay the cells of functions with features over the span of a run with a relative tolerance (0: none known)."""
         record = self.blueprint.maps
-        if record is not None and span[1] > span[0] and (self.maps is None or self.maps.span != span):
-            self.maps = RunMaps(record.copied(), self.work, self.system, self.parameters, span)
+        if record is None or not span[1] > span[0]:
+            return
+        known = maps_of(self.system, self.parameters, tolerance)
+        if self.maps is None or self.maps.span != span or self.maps.known is not known:
+            self.maps = RunMaps(record.copied(), self.work, known, span)
 
     def note_sizes(self) -> None:
         """Adopt the sizes of the rows as they have grown in a run (see `run.rounded_rows`)."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dalembert.equations.maps import maps_of
+from dalembert.equations.maps import CellMaps
 from dalembert.equations.system import System
 from dalembert.native.intrinsics import record_at
 from dalembert.native.jit import address_of
@@ -58,11 +58,8 @@ def lay_out_maps(system: System, work: Workspace) -> Maps | None:
 class RunMaps:
     """The maps of a run, laid over its `span` in a workspace, and extended where arguments leave them."""
 
-    def __init__(
-        self, record: Maps, work: Workspace, system: System, parameters: np.ndarray, span: tuple[float, float]
-    ) -> None:
-        self.record, self.work, self.span = record, work, span
-        self.known = maps_of(system, parameters)
+    def __init__(self, record: Maps, work: Workspace, known: CellMaps, span: tuple[float, float]) -> None:
+        self.record, self.work, self.known, self.span = record, work, known, span
         record.n, record.timed = len(self.known.maps), self.known.timed
         work.ints[record.arguments :][: record.n] = self.known.places
         work.mem[record.periods :][: record.n] = self.known.periods

@@ -158,8 +158,7 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
     )
     return Watch(
         kernel=system.passing_kernel(observation.name, lambda: observation.function),
-        enclosure=system.passing_kernel(f"enclosure {observation.name}", lambda: observation.enclosure.function),
-        reads=observation.enclosure.reads,
+        tape=observation.tape,
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),

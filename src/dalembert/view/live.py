@@ -10,6 +10,7 @@ are embedded; the page compares its first run with them and says how far they ag
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -24,6 +25,8 @@ from dalembert.equations.quantities import STATED
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError
 from dalembert.file_writing import write_file
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.native.javascript import emit_javascript, emit_tables
 from dalembert.native.program import UnsupportedOperationError, read_program
@@ -38,6 +41,7 @@ from dalembert.run.integrators.dop853 import DOP853, TABLEAU
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.simulate import simulate
 from dalembert.view.live_events import Course
+from dalembert.view.live_features import short_cells, unseen_features
 from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.run_points import read_runs, with_varied
 from dalembert.view.sliders import Slider, held_values, read_sliders
@@ -79,14 +83,16 @@ def write_live(
     course = Course.of(system, listed)
     modes = [_functions(mode, state, course) for mode in course.modes]
     kernels = emit_kernels(system, modes)
-    motion = _samples(system, state, t_end, listed)
-    facts = _facts(system, state, chosen, t_end) | course.facts() | {
+    motion, frame = _reference(system, state, t_end, listed), float(np.diff(_frames(state, t_end)[:2])[0])
+    moving = [_moving(mode, state, chosen, course) for mode in course.modes]
+    unseen = [unseen_features(mode, motion, frame, ranges) for mode, ranges in zip(course.modes, moving, strict=True)]
+    facts = _facts(system, state, chosen, t_end, sorted({*itertools.chain(*unseen)})) | course.facts() | {
         "modes": [
-            _mode(mode, functions, course) | _starts(mode, state, t_end, chosen, course)
-            for mode, functions in zip(course.modes, modes, strict=True)
+            _mode(mode, functions, course) | _starts(mode, state, t_end, frame, ranges, course)
+            for mode, functions, ranges in zip(course.modes, modes, moving, strict=True)
         ],
         "traces": _traces(system, chosen, course),
-        "native": motion,
+        "native": _samples(system, motion, _compared_times(state, t_end)),
         "runs": points,
     }  # fmt: skip
     texts = {"TITLE": html.escape(system.name), "FACTS": embedded_json(facts), "KERNELS": kernels}
@@ -144,9 +150,13 @@ def _frames(state: State, t_end: float) -> np.ndarray:
     return np.linspace(state.t, t_end, count)
 
 
-def _samples(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> dict[str, Any]:
-    """Times, the states that the native engine finds then, those before a change, and the picture at every tenth."""
-    times = state.t + (t_end - state.t) * (np.arange(REFERENCE_STATES) + 0.5) / REFERENCE_STATES
+def _compared_times(state: State, t_end: float) -> np.ndarray:
+    return state.t + (t_end - state.t) * (np.arange(REFERENCE_STATES) + 0.5) / REFERENCE_STATES
+
+
+def _reference(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> Motion | MotionSequence:
+    """The motion that the native engine finds, at the times at which the page is compared with it."""
+    times = _compared_times(state, t_end)
     motion = simulate(system, state, (state.t, t_end), t_eval=times, integrator=FINE, events=events)
     if not motion.success:
         raise DalembertError(
@@ -159,6 +169,11 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
             f"`{system.name}` comes to a singular position at t = {passed[0].t:.4g}, where {names} become dependent; "
             "a page cannot go on there: choose an earlier t_end, or use motion.animate or motion.report"
         )
+    return motion
+
+
+def _samples(system: System, motion: Motion | MotionSequence, times: np.ndarray) -> dict[str, Any]:
+    """Times, the states that the native engine finds then, those before a change, and the picture at every tenth."""
     t, places = np.unique(motion.t, return_index=True)
     rows = np.hstack([motion.q, motion.u])[places[np.isin(t, times)]].tolist()
     seen = np.concatenate([system.evaluate("drawing", m.t, m.q, m.u, m.parameters) for m in motion.segments])
@@ -166,13 +181,14 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
     return {"t": times[: len(rows)].tolist(), "rows": rows, "pictures": pictures, "every": STATES_PER_PICTURE}
 
 
-def _facts(system: System, state: State, sliders: list[Slider], t_end: float) -> dict[str, Any]:
-    """Numbers and names of a page."""
-    d = system.drawing
+def _facts(system: System, state: State, sliders: list[Slider], t_end: float, unseen: Sequence[str]) -> dict[str, Any]:
+    """Numbers and names of a page; `unseen` are functions with features that its steps are not kept to."""
+    d, told = system.drawing, ", ".join(unseen)
     weights = TABLEAU.error.rows.tolist() if TABLEAU.error else []
     return {
         "title": system.name,
-        "caption": f"computed in this page, t = {state.t:g} .. {t_end:g} s",
+        "caption": f"computed in this page, t = {state.t:g} .. {t_end:g} s"
+        + (f"; steps may go over short features of {told}" if unseen else ""),
         "tableau": {"A": TABLEAU.A.tolist(), "b": TABLEAU.b.tolist(), "c": TABLEAU.c.tolist(), "error": weights},
         "t0": state.t, "t_end": float(t_end), "frames": len(_frames(state, t_end)),
         "z": state.z.tolist(), "p": state.parameters.tolist(),
@@ -194,18 +210,25 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
     }  # fmt: skip
 
 
-def _starts(system: System, state: State, t_end: float, sliders: list[Slider], course: Course) -> dict[str, Any]:
-    """Numbers that the page cannot compute itself: zero tolerances of events, and the instants of crossings.
-
-    An event whose function is within its tolerance at the start counts as zero. Finding the instants takes bounds,
-    which the page does not have. Raises `PairingError` if such an instant may move with a slider or an event.
-    """
-    span = (state.t, float(t_end))
+def _moving(system: System, state: State, sliders: list[Slider], course: Course) -> dict[str, tuple[float, float]]:
+    """Ranges of the parameters that sliders or events change, and of those that follow them."""
     ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
     ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
     columns = [system.parameters.index(name) for name in ranges]
     for k in np.flatnonzero(system.parameter_directions(state.parameters, columns).any(axis=1)).tolist():
         ranges.setdefault(system.parameters[k], (-math.inf, math.inf))
+    return ranges
+
+
+def _starts(
+    system: System, state: State, t_end: float, frame: float, ranges: dict[str, tuple[float, float]], course: Course
+) -> dict[str, Any]:
+    """Facts that the page cannot compute itself: zero tolerances of events, and instants at which its steps end.
+
+    An event whose function is within its tolerance at the start counts as zero. The instants are those of crossings,
+    and edges of cells of functions of time. Raises `PairingError` if a crossing may move with parameters in `ranges`.
+    """
+    span = (state.t, float(t_end))
     for k, crossing in enumerate(system.crossings):
         moved = moving_parameters(system, k, state.parameters, span, ranges)
         if moved:
@@ -214,8 +237,9 @@ def _starts(system: System, state: State, t_end: float, sliders: list[Slider], c
                 f"with `{moved[0]}`; a page cannot find that: leave its slider or event out, or write an argument "
                 "that is linear in time"
             )
-    found = instants(system, state.parameters, span).tolist() if system.crossings else []
-    return {"slacks": course.slacks(system, state, span[1] - span[0]), "instants": found}
+    found = instants(system, state.parameters, span) if system.crossings else np.zeros(0)
+    stops = np.unique(np.concatenate([found, short_cells(system, state, span, frame, ranges)]))
+    return {"slacks": course.slacks(system, state, span[1] - span[0]), "instants": stops.tolist()}
 
 
 def _traces(system: System, sliders: list[Slider], course: Course) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Me
 from dalembert.analysis.sweep.study import Study
 from dalembert.equations.instants import has_instants
 from dalembert.equations.kernels import PROMPT_FUNCTION
-from dalembert.equations.maps import reads_some
+from dalembert.equations.maps import features_moved
 from dalembert.run.batch.bench import Outputs
 from dalembert.run.batch.readings import (
     CROSSING,
@@ -45,7 +45,7 @@ Way = tuple[int, int, int, int, int]  # how, entry or kernel, whether accelerati
 def outputs_of(study: Study) -> Outputs | None:
     """Outputs that native code records of each run of a study; None if its runs need more than native code does."""
     recipe, system = study.recipe, study.system
-    if study.events or study.verify or has_instants(system) or reads_some(system, study.names):
+    if study.events or study.verify or has_instants(system) or features_moved(system, study.names):
         return None
     if not isinstance(recipe.drift, Projection | NoCorrection):  # others look at the start of each run
         return None

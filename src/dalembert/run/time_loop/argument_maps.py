@@ -9,13 +9,20 @@ ends and what that is off by inside, and a step that went too far is made again 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dalembert.native.cells import FINEST
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.native.types import several
-from dalembert.run.run_maps import Maps, mapped
+from dalembert.run.run_maps import Maps, RunMaps, mapped
+
+if TYPE_CHECKING:
+    from dalembert.run.time_loop.collocation import Arc
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
@@ -23,6 +30,7 @@ MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the 
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
+ARC_PIECES = 4  # of a collocation arc, over which cubics tell where arguments go; each has its share of the reach
 # Parts of a step at which arguments are held against their cubics, each with the weights there of the values at both
 # ends and of the slopes at both ends.
 INSIDE = tuple(
@@ -301,3 +309,25 @@ def go_on(plan, mem, t):
     move(mem, w.begins, mem, w.ends, 2 * w.n_arguments)
     w.t = t
     return 0
+
+
+def sees(arc: Arc, maps: RunMaps, limit: float, shortest: float) -> bool:
+    """Whether a collocation arc, as far as `limit`, keeps to the cells of functions like any other step."""
+    plan, mem, reach = maps.work.plan, maps.work.mem, maps.record.reach
+    if not plan.maps:
+        return True
+    times = np.linspace(arc.t, min(arc.t + arc.length, limit), ARC_PIECES + 1)
+    states, rates, ends = arc.at(times), arc.rates(times), maps.record.ends
+    kept = mem[ends : ends + 2 * maps.record.n_arguments].copy()  # of the step at hand
+    maps.start(REACH / ARC_PIECES)
+    seen = True
+    for k, (t, end) in enumerate(pairwise(times.tolist())):
+        part = UNKNOWN if time_limit(plan, mem, t, end) >= end else LONGER
+        while part == UNKNOWN:
+            part = seen_part(plan, mem, t, end - t, shortest, states[k], rates[k], states[k + 1], rates[k + 1])
+            if part == UNKNOWN:
+                maps.extend()
+        seen = seen and part >= SEEN
+    mem[ends : ends + len(kept)] = kept
+    maps.start(reach)
+    return seen

@@ -104,19 +104,20 @@ class Arc(NamedTuple):
         follow_arc(thetas, self.length, self.z, self.coefficients.reshape(-1), states.reshape(-1))
         return states
 
+    def rates(self, t: np.ndarray) -> np.ndarray:
+        """The rates (n, nz) of the states at times (n,)."""
+        x = 2.0 * (t - self.t) / self.length - 1.0
+        return np.polynomial.legendre.legvander(x, len(self.coefficients) - 1) @ self.coefficients
+
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""
-        share, s = (t - self.t) / self.length, len(self.coefficients)
-        rule = gauss(s)
-        F = np.polynomial.legendre.legvander(2 * share * rule.nodes - 1, s - 1) @ self.coefficients
-        return self._replace(length=t - self.t, coefficients=rule.spectrum @ F)
+        length, rule = t - self.t, gauss(len(self.coefficients))
+        return self._replace(length=length, coefficients=rule.spectrum @ self.rates(self.t + length * rule.nodes))
 
     def since(self, t: float) -> Arc:
         """The part of the arc that begins at time t."""
-        share, s = (t - self.t) / self.length, len(self.coefficients)
-        rule, z = gauss(s), self.at(np.array(t))
-        F = np.polynomial.legendre.legvander(2 * (share + (1 - share) * rule.nodes) - 1, s - 1) @ self.coefficients
-        return Arc(t, self.t + self.length - t, z, rule.spectrum @ F)
+        length, rule = self.t + self.length - t, gauss(len(self.coefficients))
+        return Arc(t, length, self.at(np.array(t)), rule.spectrum @ self.rates(t + length * rule.nodes))
 
     @property
     def columns(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 The columns that the functions read are polynomials in a step: cubics through both ends, or those of its dense output. A
 piece of them in Bernstein form lies between its least and its largest coefficient, and so does its rate; bounds of the
-functions follow by `equations.enclosure`.
+functions follow by `native.enclosures`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from dalembert.native.enclosures import ROUNDING, UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
 from dalembert.native.plan import (
     Floats,
@@ -144,9 +145,9 @@ def see_dense(plan, mem, t, h, z, stages, znew):
     for node in range(1, DEGREE):
         call_interpolate(plan.interpolate, (NODES[node], h, z, stages, znew, place))
         gauge_state(plan, mem, t + NODES[node] * h, place)
-        read_columns(plan, mem, w.box)
+        read_columns(plan, mem, w.numbers)
         for j in range(m):
-            mem[w.piece + j * n + node] = mem[w.box + j] - mem[w.begins + j]
+            mem[w.piece + j * n + node] = mem[w.numbers + j] - mem[w.begins + j]
     for j in range(m):
         for row in range(n):
             total = 0.0
@@ -193,12 +194,26 @@ def is_plain(plan, mem, k):
 
 @jit(f8(Plan, Floats, i8, f8, f8))
 def _enter(plan, mem, j, low, high):
-    """Write bounds of column j, less its value at the start of the step, to BOX, widened by their possible error."""
+    """Give the tape bounds of column j, told less its value at the start of the step, with their possible error."""
     w = watched(plan.watch)
     begin, off = mem[w.begins + j], OFF * mem[w.off + j]
     off += ROUNDED * max(abs(begin + low), abs(begin + high))
-    mem[w.box + j], mem[w.box + w.n_reads + j] = begin + low - off, begin + high + off
+    mem[w.numbers + 4 * j], mem[w.numbers + 4 * j + 1] = begin + low - off, begin + high + off
     return off
+
+
+@jit(i8(Plan, Floats))
+def _enclose(plan, mem):
+    """Put bounds of the functions and of their rates into BOUNDS, by those of the columns."""
+    w = watched(plan.watch)
+    series, numbers = mem[w.series : w.series + w.n_code // 4 * WIDTH], mem[w.numbers : w.numbers + w.n_numbers]
+    last = enclose(ints_at(w.code, w.n_code), numbers, series, 0.0, 0.0, 1, ROUNDING)
+    for k in range(w.n):
+        at = last - (w.n - 1 - k) * WIDTH
+        for j in range(2):
+            mem[w.bounds + 2 * j * w.n + k] = series[at + j]
+            mem[w.bounds + (2 * j + 1) * w.n + k] = series[at + UPPER + j]
+    return 0
 
 
 @jit(i8(Plan, Floats, i8, f8))
@@ -211,7 +226,7 @@ def _refine(plan, mem, n, length):
     move(mem, w.copy, mem, w.bounds, 4 * w.n)
     for j in range(w.n_reads):
         _enter(plan, mem, j, mem[w.piece + j * n], mem[w.piece + j * n])
-    call_kernel(w.enclosure, mem, w.box, w.bounds)
+    _enclose(plan, mem)
     for k in range(w.n):
         low, high = mem[w.bounds + k], mem[w.bounds + w.n + k]
         least, most = mem[w.copy + 2 * w.n + k] * length, mem[w.copy + 3 * w.n + k] * length
@@ -226,9 +241,8 @@ def _refine(plan, mem, n, length):
 def bound(plan, mem, n, left, length):
     """Put bounds of the functions and of their rates per step, over the piece from `left` by `length`, into BOUNDS."""
     w = watched(plan.watch)
-    m, box = w.n_reads, w.box
     _cut_out(plan, mem, n, left, length)
-    for j in range(m):
+    for j in range(w.n_reads):
         b = w.piece + j * n
         low = high = mem[b]
         least, most = math.inf, -math.inf
@@ -236,10 +250,10 @@ def bound(plan, mem, n, left, length):
             low, high = min(low, mem[b + k]), max(high, mem[b + k])
             rise = mem[b + k] - mem[b + k - 1]
             least, most = min(least, rise), max(most, rise)
-        off, scale = mem[w.off + j], (n - 1) / length
+        off, scale, rates = SLOPE_OFF * mem[w.off + j], (n - 1) / length, w.numbers + 4 * j + 2
         _enter(plan, mem, j, low, high)
-        mem[box + 2 * m + j], mem[box + 3 * m + j] = scale * least - SLOPE_OFF * off, scale * most + SLOPE_OFF * off
-    call_kernel(w.enclosure, mem, box, w.bounds)
+        mem[rates], mem[rates + 1] = scale * least - off, scale * most + off
+    _enclose(plan, mem)
     for k in range(w.n):
         if not is_plain(plan, mem, k):
             _refine(plan, mem, n, length)

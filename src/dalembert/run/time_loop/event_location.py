@@ -1,7 +1,7 @@
 """Zeros of event functions within accepted steps, in native code: found, or known to be absent.
 
 An event function is a function along the dense output of a step. The columns that it reads are polynomials there.
-Over a piece of the step their hulls in Bernstein form bound the function and its rate (`equations.enclosure`). A
+Over a piece of the step their hulls in Bernstein form bound the function and its rate (`native.enclosures`). A
 function whose bounds exclude zero has no zero in the piece. One whose rate keeps its sign has one zero if its values at
 both ends have different signs, else none. Any other piece is halved, down to the resolution of time: there a change of
 sign is a zero, unless the function is unbounded, as at a pole. A step of more than `PIECES_PER_STEP` pieces leaves the

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.native.enclosures import WIDTH
 from dalembert.native.intrinsics import record_at
-from dalembert.native.jit import jit
+from dalembert.native.jit import address_of, jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Plan, i8
+from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Record, ints
 
 if TYPE_CHECKING:
@@ -34,8 +36,9 @@ class Watched(Record):
         # Number of functions and their kernel; occurrences kept, and how many before they are handed over; whether one
         # ended the run; whether functions read the rates; whether no step was made yet; sizes of x and of the rates.
         *ints("n kernel kept room stopped reads_rates n_x n_rates"),
-        # Number of the columns that functions read and that change with time, and the kernel of their bounds.
-        *ints("n_reads enclosure"),
+        # Number of the columns that functions read and that change with time; address and length of the tape that
+        # bounds the functions, and the length of its numbers.
+        *ints("n_reads code n_code n_numbers"),
         # Blocks of floats, one entry per function: sign, values at the start and the end of a step, at the state last
         # looked at and at both ends of a piece, and where in the step the zero is. Then the input of the kernel, a
         # state, and the occurrences: time and state.
@@ -45,9 +48,9 @@ class Watched(Record):
         # a piece do not tell of its zeros, and the time of the last step in doubt.
         *ints("doubted longest firsts slacks open last"),
         # The columns read, less their values at the start of the step, as polynomials in Bernstein form: in the step
-        # and in a piece of it; per column its values at both ends of the step and how far the cubic may be off; then
-        # the input and the output of the enclosure, and a copy of the output.
-        *ints("step piece begins reaches off box bounds copy"),
+        # and in a piece of it; per column its value at both ends of the step and how far the cubic may be off; then the
+        # numbers of the tape, whose first are bounds of columns, and its series; bounds of functions, and a copy.
+        *ints("step piece begins reaches off numbers series bounds copy"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were in doubt; then which functions occurred, and which columns of the kernel's input are read.
         *ints("direction stops fresh doubts which reads"),
@@ -67,12 +70,11 @@ class Watch:
 
     `signs` are those that a run before left the functions with, 0 where there was none; values up to `slacks` are zero
     for a function that starts there. The kernel reads (t, q, u, p, q', u', power, la); `reads_rates` says whether it
-    needs more than (t, q, u, p). The `enclosure` bounds the functions by bounds of the columns that they read, `reads`.
+    needs more than (t, q, u, p). The `tape` bounds the functions by bounds of the columns that they read.
     """
 
     kernel: Kernel
-    enclosure: Kernel
-    reads: tuple[int, ...]
+    tape: SeriesTape
     directions: tuple[int, ...]
     stops: tuple[bool, ...]
     fresh: tuple[bool, ...]
@@ -90,24 +92,26 @@ class Watch:
             engine.plan.watch = 0
 
     def _lay_out(self, engine: Engine) -> None:
-        n, m, nz, p = len(self.directions), len(self.reads), engine.nz, engine.parameters
+        n, m, nz, p = len(self.directions), len(self.tape.columns), engine.nz, engine.parameters
         n_x, n_rates = 1 + engine.size + len(p), engine.size + 1 + engine.system.nc
+        tape = self.tape.at(np.concatenate([np.zeros(1 + engine.size), p, np.zeros(n_rates)]))
         room = max(16, ROOM // nz)
         capacity = 2 * room + n + 1
         blocks = dict.fromkeys(PER_FUNCTION, n)
         blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
         blocks |= {"step": (DEGREE + 1) * m, "piece": (DEGREE + 1) * m, "begins": m, "reaches": m, "off": m}
-        blocks |= {"box": 4 * m + len(p), "bounds": 4 * n, "copy": 4 * n}
+        blocks |= {"numbers": tape.numbers.size, "series": tape.size * WIDTH, "bounds": 4 * n, "copy": 4 * n}
         whole = dict.fromkeys(("direction", "stops", "fresh", "doubts"), n) | {"which": capacity, "reads": m}
         w, _ = engine.work.part("watch", Watched, blocks, whole)
-        w.n, w.kernel, w.enclosure, w.n_reads, w.room = n, self.kernel.address, self.enclosure.address, m, room
+        w.n, w.kernel, w.n_reads, w.room = n, self.kernel.address, m, room
+        w.code, w.n_code, w.n_numbers = address_of(tape.code), tape.code.size, tape.numbers.size
         w.reads_rates, w.n_x, w.n_rates = self.reads_rates, n_x, n_rates
         for name, values in (
-            ("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh), ("reads", self.reads),
+            ("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh), ("reads", tape.columns),
         ):  # fmt: skip
             engine.work.ints[getattr(w, name) :][: len(values)] = values
         engine.mem[w.signs :][:n], engine.mem[w.slacks :][:n] = self.signs, self.slacks
-        engine.mem[w.box + 4 * m :][: len(p)] = p
+        engine.mem[w.numbers :][: tape.numbers.size] = tape.numbers
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:

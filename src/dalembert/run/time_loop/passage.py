@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.native.jit import address_of
+from dalembert.native.precision import EPSILON
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
 from dalembert.run.evaluate import OFF_CONSTRAINTS
@@ -26,6 +27,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import APPROACHED, AVOIDED, MISSED, NO_MOTION, STARTED, Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude, proceed
+from dalembert.run.time_loop.argument_maps import sees
 from dalembert.run.time_loop.collocation import MIDDLE_GAP, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
@@ -41,7 +43,12 @@ from dalembert.run.time_loop.dependence import (
     rows_of,
 )
 from dalembert.run.time_loop.singular import REMEMBERED, judge_state
-from dalembert.run.time_loop.singular_start import ACCEPTED_ERROR, find_singular_start, leaving_arc
+from dalembert.run.time_loop.singular_start import (
+    ACCEPTED_ERROR,
+    find_singular_start,
+    leaving_arc,
+    time_of_motion,
+)
 from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
@@ -146,11 +153,15 @@ class Passages:
             arc, error, crossed, room = self._attempt(ahead, reach)
             if arc is not None:
                 return self._pass(arc, error, crossed)
-            self.tries += 1
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
+            self.tries += 1
             if np.isfinite(error):
                 self.unpassed.append(Refused(ahead.t, SAME_POSITION * reach, obstacle, ahead))
-            if run.clock.adaptive and self.tries < TRIES_PER_PASSAGE and not np.isnan(error):
+            # An arc that is lost or does not see a function may be much too long; round-off limits how short it can be.
+            lost = np.isinf(error) and (ahead.t - run.t) * self.tolerance > EPSILON * time_of_motion(self)
+            if run.clock.adaptive and (self.tries < TRIES_PER_PASSAGE or lost) and not np.isnan(error):
+                if lost and run.clock.taken <= (0.5 + BACKWARDS) * (ahead.t - run.t):
+                    return self._approach(ahead, reach)
                 return self._come_closer(ahead, room)
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
@@ -356,11 +367,14 @@ class Passages:
         )
 
     def arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
-        still = self.still
+        """The arc from a state over a time, and its error; infinite if functions may hide features from it."""
+        still, maps = self.still, self.engine.maps
         guess = Arc(t, length, z, still.rates(t, z)[None, :])
         # Where a singular position is in the middle, the quality falls like the square of the distance to it.
         still.mem[still.plan.quality] = MIDDLE_GAP**2 * judge_state(still.plan, still.mem)
-        return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
+        arc, error = collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
+        hidden = maps is not None and math.isfinite(error) and not sees(arc, maps, self.run.limit, self.run.clock.h_min)
+        return arc, np.inf if hidden else error
 
     def sizes(self, z: np.ndarray) -> np.ndarray:
         """Size of each variable in a state, (nz,): its absolute value, at least a part of its size in the run."""
@@ -386,6 +400,8 @@ class Passages:
         clock.stages, clock.n_stages = address_of(columns), columns.size
         status = self._conclude(lambda: conclude(plan, engine.mem, clock, arc.length, end))
         plan.prepare, plan.interpolate, clock.stages, clock.n_stages = kept
+        if engine.maps is not None:
+            engine.maps.start(engine.maps.record.reach)
         if status != OK:
             return status
         run.stages[: engine.nz] = run.zdot

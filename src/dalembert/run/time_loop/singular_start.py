@@ -46,7 +46,7 @@ def find_singular_start(passages: Passing) -> Dependence | None:
     The distance does not depend on the step at hand, whose length is determined by round-off.
     """
     run, still = passages.run, passages.still
-    t, z, part = run.t, run.z.copy(), 0.5 * START_OFFSET * _time(passages)
+    t, z, part = run.t, run.z.copy(), 0.5 * START_OFFSET * time_of_motion(passages)
     if any(passage.t == t for passage in passages.engine.passages):
         return None
     on, ahead = t, z
@@ -59,7 +59,7 @@ def find_singular_start(passages: Passing) -> Dependence | None:
 
 def leaving_arc(passages: Passing, tries: int) -> tuple[Arc | None, float]:
     """An arc from the singular position at hand and its relative error; None if no length makes it small."""
-    length, found = 2.0 * ARC * _time(passages), None
+    length, found = 2.0 * ARC * time_of_motion(passages), None
     while found is None and passages.tries < tries:
         arc, error = _centred(passages, length)
         found = arc if error <= passages.allowed else None
@@ -69,7 +69,7 @@ def leaving_arc(passages: Passing, tries: int) -> tuple[Arc | None, float]:
     return found, error
 
 
-def _time(passages: Passing) -> float:
+def time_of_motion(passages: Passing) -> float:
     """Time in which the motion changes by its own size, or the rest of the run if that is less."""
     scales, left = passages.engine.scales, passages.run.limit - passages.run.t
     return left if scales is None else min(1.0 / scales.rate, left)
