@@ -26,7 +26,7 @@ class Term(NamedTuple):
     """A function of one column, and where its n instances read and write.
 
     Arguments of an instance from number `first` on are its `numbers` (n, ...), the others are read at `reads` (n, ...),
-    in order. Result j is added at `writes[:, j]`.
+    in order. Result j is added at `writes[:, j]`; in columns that are `alone`, nothing else is added there.
     """
 
     function: ca.Function
@@ -34,6 +34,7 @@ class Term(NamedTuple):
     numbers: np.ndarray
     first: int
     writes: np.ndarray
+    alone: np.ndarray
 
     def arguments(self, x: np.ndarray) -> np.ndarray:
         """Arguments of all instances at x, (n_in, n)."""
@@ -86,7 +87,7 @@ def _short(number: int, program: Program, term: Term) -> tuple[list[str], set[in
     block.compute_all(program.order, fuses=fuses())
     for value, rows in program.outputs.items():
         for row in rows:
-            lines += _add(block.name(value), row)
+            lines += _write(block.name(value), row, term)
     return _loop(number, [ASIDE] if block.widths else [], lines, block.label, term), block.widths
 
 
@@ -105,7 +106,11 @@ def _long(number: int, program: Program, term: Term) -> tuple[list[str], set[int
         ]
     lines += [f"call void @{name}(ptr %in, ptr %own, ptr %work)" for name in chunks.names]
     for k in range(n_out):
-        lines += [pointer(f"rp{k}", "own", str(k)), f"%r{k} = load double, ptr %rp{k}, align 8", *_add(f"%r{k}", k)]
+        lines += [
+            pointer(f"rp{k}", "own", str(k)),
+            f"%r{k} = load double, ptr %rp{k}, align 8",
+            *_write(f"%r{k}", k, term),
+        ]
     return [*chunks.text, *_loop(number, head, lines, "loop", term, chunks.release)], chunks.widths, chunks.apart
 
 
@@ -140,14 +145,21 @@ def _argument(name: str, index: int, term: Term) -> list[str]:
     ]  # fmt: skip
 
 
-def _add(operand: str, row: int) -> list[str]:
+def _write(operand: str, row: int, term: Term) -> list[str]:
     """Lines that add a value to the result where the instance says."""
-    return [
+    place = [
         pointer(f"o{row}.t", "wrow", str(row), "i32"), f"%o{row}.i = load i32, ptr %o{row}.t, align 4",
         f"%o{row}.l = zext i32 %o{row}.i to i64", pointer(f"o{row}.p", "out", f"%o{row}.l"),
-        f"%o{row}.before = load double, ptr %o{row}.p, align 8", f"%o{row} = fadd double %o{row}.before, {operand}",
-        f"store double %o{row}, ptr %o{row}.p, align 8",
     ]  # fmt: skip
+    if term.alone[row]:
+        return [*place, f"store double {operand}, ptr %o{row}.p, align 8"]
+    before = f"%o{row}.before = load double, ptr %o{row}.p, align 8"
+    return [
+        *place,
+        before,
+        f"%o{row} = fadd double %o{row}.before, {operand}",
+        f"store double %o{row}, ptr %o{row}.p, align 8",
+    ]
 
 
 def _driver(terms: int) -> list[str]:

@@ -114,6 +114,8 @@ class Assembly:
         """A function of `blocks` as a sum over the kinds."""
         layout, n_out = self._layout(name)
         terms = [kind.term(name, self.sizes, layout) for kind in self.kinds]
+        count = np.bincount(np.concatenate([term.writes.ravel() for term in terms]), minlength=n_out)
+        terms = [term._replace(alone=(count[term.writes] == 1).all(axis=0)) for term in terms]
         n_in = self.sizes.total("1quw" if name in OF_STATE else "1quwur")
         return Sum([term for term in terms if term.writes.size], n_in, n_out)
 

@@ -111,7 +111,8 @@ class Kind:
         argument, ranges = (m.x, "1quw") if name in OF_STATE else (m.y, "1quwur")
         function = ca.Function(name, [argument], [ca.densify(ca.vertcat(*columns))])
         writes = np.concatenate(places_of, axis=1)
-        return Term(function, self.reads(sizes, ranges), self.numbers, self.first_number, writes)
+        alone = np.zeros(writes.shape[1], dtype=bool)
+        return Term(function, self.reads(sizes, ranges), self.numbers, self.first_number, writes, alone)
 
     def entries(self, block: Block, sizes: Sizes) -> tuple[np.ndarray, np.ndarray, ca.SX]:
         """Rows and columns in the system of the nonzeros of a block, (n, nnz) each, and these as a graph (nnz, 1)."""
