@@ -39,8 +39,7 @@ class Sum(NamedTuple):
         """The value at x (n_in,), without machine code."""
         out = np.zeros(self.n_out)
         for term in self.terms:
-            if term.writes.size:
-                np.add.at(out, term.writes.T, ca.DM(term.function(term.arguments(x))).full())
+            np.add.at(out, term.writes.T, ca.DM(term.function(term.arguments(x))).full())
         return out
 
 
@@ -104,9 +103,7 @@ class Assembly:
     @cached_property
     def driven(self) -> bool:
         """Whether constraints of positions or velocities depend on time."""
-        return any(ca.depends_on(k.mechanics.psi, k.mechanics.t) for k in self.kinds) or any(
-            ca.depends_on(k.mechanics.phi, k.mechanics.t) for k in self.kinds
-        )
+        return any(kind.mechanics.driven for kind in self.kinds)
 
     # -- functions -------------------------------------------------------------------------------------------------
 
@@ -164,9 +161,8 @@ class Assembly:
         """Rows and columns of the nonzeros of a block, in its order, and its shape; `graphs` as each kind has it."""
         place, _ = self._places(graphs, 0)
         block = graphs[0]
-        first, second = np.divmod(
-            place.keys if place.keys is not None else np.zeros(0, dtype=np.int64), max(place.width, 1)
-        )
+        keys = np.zeros(0, dtype=np.int64) if place.keys is None else place.keys
+        first, second = np.divmod(keys, max(place.width, 1))
         rows, columns = (second, first) if place.by_columns else (first, second)
         return rows, columns, (self.sizes.total(block.rows), self.sizes.total(block.columns))
 
