@@ -55,6 +55,7 @@ def test_rods_that_become_too_short_are_named():
     assert not motion.certificate.ok
     assert motion.t[-1] == pytest.approx(2.0, abs=1e-6)
     assert "at a singular position: `held`, `pulled` become dependent there" in motion.message
+    assert "use Projection()" not in str(motion.certificate)  # which it does
 
 
 def test_what_grows_without_bound_is_named_with_its_rate():

@@ -306,7 +306,8 @@ class Passages:
             return f"{run.method.name} cannot pass it by a step of another method"
         off = engine.violation(run.t, run.z[: engine.size])
         if off > OFF_CONSTRAINTS:
-            return f"the state is off the constraints by {off:.1e}; use Projection() to pass it"
+            remedy = "" if isinstance(engine.drift, Projection) else "; use Projection() to pass it"
+            return f"the state is off the constraints by {off:.1e}{remedy}"
         return ""
 
     @cached_property
