@@ -160,3 +160,22 @@ def test_a_singularity_without_end_is_in_doubt():
     motion = system.simulate(state, 10.0, events=[da.Event(sp.sin(1 / (x - 5)), name="e")])
     assert not motion.certificate.ok
     assert motion.events.doubts["e"].t == pytest.approx(5.0, abs=1e-2)
+
+
+def test_a_pole_that_is_passed_slowly_is_not_doubted():
+    """The argument of one tangent is rounded, so that its pole cannot be located to the last bit of a step."""
+    model = da.Model("oscillators")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.generalized_force({x: -4 * x, y: -9 * y})
+    system = model.compile()
+    state = system.initial({"x": 1.0, "y": 0.3, "x_dot": 0.0, "y_dot": 2.0})
+    sum_of_tangents = sp.tan(1.156 * x * y + sp.sin(y)) + sp.tan(1.455 * x + 0.37 * y) + 0.189
+    motion = system.simulate(state, 10.0, events=[da.Event(sum_of_tangents, name="e")])
+    assert motion.certificate.ok
+    times = np.linspace(0.0, 10.0, 100_001)
+    values = sp.lambdify((x, y), sum_of_tangents)(
+        np.cos(2 * times), 0.3 * np.cos(3 * times) + np.sin(3 * times) * 2 / 3
+    )
+    changes = np.flatnonzero((values[1:] * values[:-1] < 0) & (np.abs(np.diff(values)) < 1))
+    assert len(motion.events) == len(changes)

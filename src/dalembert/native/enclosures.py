@@ -49,6 +49,7 @@ from dalembert.native.series_tape import (
     SIGN,
     SINE,
     SQUARE,
+    TANGENT,
     TANH,
     TRUNCATE,
     VARIABLE,
@@ -201,6 +202,31 @@ def _bell(x):
     return 4.0 * e / (1.0 + e) ** 2
 
 
+@jit(i8(Floats, i8, i8, i8, f8))
+def _riccati(w, at, x, orders, sign):
+    """The rest of a series y with dy/dx = 1 + sign y^2, and of that derivative behind it."""
+    slope = at + WIDTH
+    for k in range(1, orders + 1):
+        p, q = _sum(w, x, slope, k, 1, 1.0 / k, 0.0)
+        _set(w, at, k, p, q)
+        p, q = _sum(w, at, at, k, 0, 0.0, 1.0)
+        _set(w, slope, k, p if sign > 0.0 else -q, q if sign > 0.0 else -p)
+    return 0
+
+
+@jit(i8(Floats, i8, i8, i8))
+def _tangent(w, at, x, orders):
+    """The tangent, and behind it its derivative in x, 1 + tan^2."""
+    slope, low, high = at + WIDTH, w[x], w[x + UPPER]
+    if np.floor(high / math.pi - 0.5) != np.floor(low / math.pi - 0.5):  # or without bounds
+        _rough(w, slope, orders, 1.0, math.inf)
+        return _rough(w, at, orders, -math.inf, math.inf)
+    a, b = math.tan(low), math.tan(high)
+    _set(w, at, 0, a, b)
+    _set(w, slope, 0, 1.0 + (0.0 if a <= 0.0 <= b else min(a * a, b * b)), 1.0 + max(a * a, b * b))
+    return _riccati(w, at, x, orders, 1.0)
+
+
 @jit(i8(Floats, i8, i8, i8))
 def _tanh(w, at, x, orders):
     """The hyperbolic tangent, and behind it its derivative in x, 1 - tanh^2."""
@@ -208,12 +234,7 @@ def _tanh(w, at, x, orders):
     _set(w, at, 0, math.tanh(low), math.tanh(high))
     a, b = _bell(low), _bell(high)
     _set(w, slope, 0, min(a, b), 1.0 if low <= 0.0 <= high else max(a, b))
-    for k in range(1, orders + 1):
-        p, q = _sum(w, x, slope, k, 1, 1.0 / k, 0.0)
-        _set(w, at, k, p, q)
-        p, q = _sum(w, at, at, k, 0, 0.0, 1.0)
-        _set(w, slope, k, -q, -p)
-    return 0
+    return _riccati(w, at, x, orders, -1.0)
 
 
 @jit(f8(i8, f8))
@@ -418,6 +439,8 @@ def _operate(code, numbers, w, k, low, high, orders):
         return _sine(w, at, x, orders)
     if op == TANH:
         return _tanh(w, at, x, orders)
+    if op == TANGENT:
+        return _tangent(w, at, x, orders)
     if op == INTEGRAL:
         return _integral(w, at, x, y, third, orders)
     if op == ARC_OF_TWO:
@@ -460,7 +483,7 @@ def enclose(code, numbers, w, low, high, orders, rounding):
         _operate(code, numbers, w, k, low, high, orders)
         if rounding > 0.0 and (ADD <= code[4 * k] <= INTEGRAL or code[4 * k] == ARC_OF_TWO):
             _widen(w, k * WIDTH, rounding)
-        if rounding > 0.0 and (code[4 * k] == SINE or code[4 * k] == TANH):
+        if rounding > 0.0 and code[4 * k] in (SINE, TANH, TANGENT):
             _widen(w, k * WIDTH + WIDTH, rounding)
     return (n - 1) * WIDTH
 

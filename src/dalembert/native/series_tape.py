@@ -15,8 +15,8 @@ from dalembert.native.program import Program, read_program
 (
     CONSTANT, VARIABLE, ADD, NEGATIVE, PRODUCT, SQUARE, INVERSE, EXP, POWER, SINE, TANH, INTEGRAL, ABSOLUTE, SIGN,
     FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART, ARC_OF_TWO,
-    POSITIVE, COLUMN,
-) = range(31)  # fmt: skip
+    POSITIVE, COLUMN, TANGENT,
+) = range(32)  # fmt: skip
 UNBOUNDED = (-math.inf, math.inf) * 2
 LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
 
@@ -24,10 +24,10 @@ LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)
 class SeriesTape(NamedTuple):
     """Functions of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
 
-    Operation k writes the series k, SINE and TANH also the one behind it; the last `results` series are the functions.
-    `columns` are the inputs that change with the variable: their bounds come first among the numbers, four each: least
-    and largest value, least and largest rate. `parameters` are the places of the other inputs among the numbers, least
-    and largest value, -1 of those that it does not read.
+    Operation k writes the series k, SINE, TANH and TANGENT also the one behind it; the last `results` series are the
+    functions. `columns` are the inputs that change with the variable: their bounds come first among the numbers, four
+    each: least and largest value, least and largest rate. `parameters` are the places of the other inputs among the
+    numbers, least and largest value, -1 of those that it does not read.
     """
 
     code: np.ndarray
@@ -151,15 +151,10 @@ class _Translation:
         """The function `kind` of x, whose derivative is the series `slope`."""
         return self.put(INTEGRAL, x, slope, kind)
 
-    def sine(self, x: int) -> int:
-        """The series of the sine; that of the cosine is behind it."""
-        first = self.put(SINE, x)
-        self.put(CONSTANT, -1)  # written by SINE
-        return first
-
-    def tanh(self, x: int) -> int:
-        first = self.put(TANH, x)
-        self.put(CONSTANT, -1)
+    def pair(self, op: int, x: int) -> int:
+        """The series of an operation that writes another one behind it: the cosine, or the derivative in x."""
+        first = self.put(op, x)
+        self.put(CONSTANT, -1)  # written by the operation
         return first
 
     def sinh(self, x: int) -> int:
@@ -206,9 +201,9 @@ _RULES: dict[int, Callable[..., int]] = {  # an operation that is not here has n
     ca.OP_TWICE: lambda s, x: s.put(ADD, x, x), ca.OP_SQ: lambda s, x: s.put(SQUARE, x),
     ca.OP_INV: lambda s, x: s.put(INVERSE, x), ca.OP_EXP: lambda s, x: s.put(EXP, x),
     ca.OP_EXPM1: lambda s, x: s.plus(s.put(EXP, x), -1.0), ca.OP_SQRT: lambda s, x: s.root(x, 0.5),
-    ca.OP_SIN: lambda s, x: s.sine(x), ca.OP_COS: lambda s, x: s.sine(x) + 1,
-    ca.OP_TAN: lambda s, x: s.product((sine := s.sine(x)), s.put(INVERSE, sine + 1)),
-    ca.OP_TANH: lambda s, x: s.tanh(x), ca.OP_SINH: lambda s, x: s.sinh(x),
+    ca.OP_SIN: lambda s, x: s.pair(SINE, x), ca.OP_COS: lambda s, x: s.pair(SINE, x) + 1,
+    ca.OP_TAN: lambda s, x: s.pair(TANGENT, x), ca.OP_TANH: lambda s, x: s.pair(TANH, x),
+    ca.OP_SINH: lambda s, x: s.sinh(x),
     ca.OP_COSH: lambda s, x: s.cosh(x), ca.OP_LOG: lambda s, x: s.integral(LOG, x, s.put(INVERSE, x)),
     ca.OP_LOG1P: lambda s, x: s.integral(LOG, (y := s.plus(x, 1.0)), s.put(INVERSE, y)),
     ca.OP_ATAN: lambda s, x: s.integral(ARC_TANGENT, x, s.put(INVERSE, s.one_more(x))),

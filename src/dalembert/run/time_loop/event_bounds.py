@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from dalembert.native.enclosures import ROUNDING, UPPER, WIDTH, enclose
+from dalembert.native.enclosures import UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
 from dalembert.native.plan import (
     Floats,
@@ -207,7 +207,7 @@ def _enclose(plan, mem):
     """Put bounds of the functions and of their rates into BOUNDS, by those of the columns."""
     w = watched(plan.watch)
     series, numbers = mem[w.series : w.series + w.n_code // 4 * WIDTH], mem[w.numbers : w.numbers + w.n_numbers]
-    last = enclose(ints_at(w.code, w.n_code), numbers, series, 0.0, 0.0, 1, ROUNDING)
+    last = enclose(ints_at(w.code, w.n_code), numbers, series, 0.0, 0.0, 1, 0.0)
     for k in range(w.n):
         at = last - (w.n - 1 - k) * WIDTH
         for j in range(2):
