@@ -7,6 +7,7 @@ from contextlib import closing
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.checks.derivation import check_derivation
@@ -52,6 +53,7 @@ from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
 from dalembert.interrupts import noticed_interrupts
+from dalembert.model.laws import IDEAL
 from dalembert.model.statement import Level, Statement
 from dalembert.solve.decompositions import rank_of
 from dalembert.solve.elimination_order import lower_triangle
@@ -105,7 +107,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, faults)
     progress("energies")
     nodes = list(with_divisors(d.derivation.low.nodes()))
-    bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
+    bends = find_kinks(nodes, statement.time, statement.parameters)
+    features = find_features(nodes, d.derivation.low, s, _kept_expressions(statement))
     switched = any(bends) or any(feature.of_time for feature in features.found)
     power, transport, works = _power(d, probe, switched=switched)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
@@ -303,11 +306,18 @@ def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Sym
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
+def _kept_expressions(statement: Statement) -> list[sp.Expr]:
+    """The expressions of coordinates that stay zero along a motion."""
+    ideal = [c.stated for c in statement.constraints if c.level is Level.POSITION and c.law is IDEAL]
+    return [*(e for _, e in statement.invariants), *ideal]
+
+
 def _feature_functions(features: Features) -> dict[str, ca.Function]:
     """Functions that locate the features of the model's functions, and the function of their arguments."""
     functions = {f"shape {k}": function for k, function in enumerate(features.shapes)}
     functions |= {f"phases {k}": function for k, function in enumerate(features.phases)}
-    return functions if features.arguments is None else functions | {"arguments": features.arguments}
+    named = {"arguments": features.arguments, "moving": features.moving}
+    return functions | {name: function for name, function in named.items() if function is not None}
 
 
 def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:

@@ -9,10 +9,12 @@ cells of f over the line of s (`native.cells`) and keep their steps to these.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import casadi as ca
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
@@ -20,12 +22,14 @@ from dalembert.equations.functions import function_of
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.symbols import Symbols
+from dalembert.model.instances import explicit
 from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
 from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
 SWITCHING = (sp.Heaviside, sp.Abs, sp.sign, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod, sp.Piecewise, Table)
+PLAIN = (sp.Symbol, sp.Number, sp.Add, *ALIKE)  # most nodes of models
 POLES = (sp.tan, sp.cot, sp.sec, sp.csc)
 LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
@@ -46,13 +50,15 @@ class Features(NamedTuple):
 
     `shapes` map (s, q, u, p) to f, which reads s and p only. `phases` map (t, q, u, p) to the rates of the sines and
     cosines that f is made of, if it reads s in nothing else and so may be periodic. `arguments` maps (t, q, u, p, q',
-    u') to the arguments s of those that are not of time, then their rates.
+    u') to the arguments s of those that are not of time, then their rates. `moving` maps (t, q, u, p) to the first of
+    them alone, those that time moves at rest too.
     """
 
     found: tuple[Feature, ...]
     shapes: list[ca.Function]
     phases: list[ca.Function]
     arguments: ca.Function | None
+    moving: ca.Function | None
 
 
 class _Part(NamedTuple):
@@ -65,10 +71,14 @@ class _Part(NamedTuple):
     of_time: bool
 
 
-def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
-    """The features among the nodes of expressions, children before parents."""
-    own = [node for node in nodes if _has_features(node)]
-    return _Search(low, s).run(own) if own else Features((), [], [], None)
+def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols, kept: Iterable[sp.Expr] = ()) -> Features:
+    """The features among the nodes of expressions, children before parents.
+
+    Functions of what constraints keep constant, such as the norm of a unit quaternion, have none: they are zeros of the
+    expressions `kept`, up to a constant.
+    """
+    own = [node for node in nodes if not isinstance(node, PLAIN) and _has_features(node)]
+    return _Search(low, s, kept).run(own) if own else Features((), [], [], None, None)
 
 
 def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
@@ -113,8 +123,9 @@ def _inside(node: Any, stop: tuple[type, ...] = ()) -> Iterator[Any]:
 class _Search:
     """The features of a model, found one after the other."""
 
-    def __init__(self, low: Lowering, s: Symbols) -> None:
+    def __init__(self, low: Lowering, s: Symbols, kept: Iterable[sp.Expr]) -> None:
         self.low, self.s, self.z = low, s, ca.SX.sym("s")
+        self.kept = kept
         self.moving = ca.vertsplit(ca.vertcat(s.t, s.q, s.u))
         self.places = {x.element_hash(): k for k, x in enumerate(self.moving)}
         self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
@@ -136,7 +147,11 @@ class _Search:
             if read != {0} or not known:  # steps end where functions of time alone switch, and at poles
                 parts.append(self._of_one(node, *read))
         once = {str((part.argument, part.graph)): part for part in parts}
-        return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
+        return self._collected(sorted(once.values(), key=lambda part: (not part.of_time, not self._moves(part))))
+
+    def _moves(self, part: _Part) -> bool:
+        """Whether time moves the argument of a function when the mechanism is at rest."""
+        return bool(ca.depends_on(part.argument, self.s.t))
 
     def _reads(self, graph: ca.SX) -> set[int] | None:
         """Indices of t, q and u that a graph reads; None if it reads anything else that moves."""
@@ -162,8 +177,23 @@ class _Search:
         """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
             graph = self.low(argument)
-            if self._reads(graph):
+            if self._reads(graph) and not self._is_kept(argument):
                 yield _Part(node, graph, function, [], of_time=False)
+
+    def _is_kept(self, argument: Any) -> bool:
+        """Whether an argument differs by a constant from an expression that stays zero."""
+        terms, variables = set(sp.Add.make_args(argument)), argument.atoms(AppliedUndef)
+        alike = self._kept_by_variable.get(next(iter(variables), None), ())
+        rests = (terms.symmetric_difference(sp.Add.make_args(explicit(e))) for e in alike)
+        return any(all(self._reads(self.low(term)) == set() for term in rest) for rest in rests)
+
+    @cached_property
+    def _kept_by_variable(self) -> dict[Any, list[sp.Expr]]:
+        found: dict[Any, list[sp.Expr]] = {}
+        for e in self.kept:
+            for variable in e.atoms(AppliedUndef):
+                found.setdefault(variable, []).append(e)
+        return found
 
     def _split(self, node: Any) -> Iterator[tuple[ca.SX, Any]]:
         """Functions of `z`, and their arguments."""
@@ -193,7 +223,12 @@ class _Search:
                 phases.append(function_of("phases", self.s.x, part.phases))
             least = float(isinstance(part.node, UNBOUNDED))
             found.append(Feature(show(part.node, LEGIBLE).strip("`"), shapes[key], least, part.of_time))
-        return Features(tuple(found), functions, phases, self._arguments([p.argument for p in parts if not p.of_time]))
+        of_state = [part for part in parts if not part.of_time]
+        moving = [part.argument for part in of_state if self._moves(part)]
+        return Features(
+            tuple(found), functions, phases, self._arguments([part.argument for part in of_state]),
+            function_of("moving", self.s.x, [ca.densify(ca.vertcat(*moving))]) if moving else None,
+        )  # fmt: skip
 
     def _arguments(self, columns: list[ca.SX]) -> ca.Function | None:
         if not columns:
