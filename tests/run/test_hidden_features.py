@@ -6,7 +6,9 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 import dalembert as da
+from dalembert.equations.maps import SHELVES, maps_of
 from dalembert.errors import OptionError
+from dalembert.run.run_maps import RunMaps
 
 t = da.Model("of time").t
 
@@ -232,6 +234,18 @@ def test_motions_without_features_take_the_same_steps():
     assert system.simulate(start, 10.0).stats == motion.stats
 
 
+@pytest.mark.parametrize(("growth", "count"), [(0, 0), (t / 10, 1)])
+def test_what_constraints_keep_constant_carries_over_nothing(growth, count):
+    """A charge on a rod is as far from its pivot as the rod is long; on a rod that grows it is not."""
+    model = da.Model("charge")
+    x, y = model.coordinates("x y")
+    q, length = model.parameters(q=1.0, length=2.0)
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: q * x / (x**2 + y**2) ** sp.Rational(3, 2)})
+    model.constrain(x**2 + y**2 - (length + growth) ** 2, name="rod")
+    assert len(model.compile().features) == count
+
+
 def test_a_run_does_not_depend_on_those_before_it():
     model, x = particle(lambda x: sp.exp(-(((x - 50) / sp.Float(0.5)) ** 2)) / 50)
     system = model.compile()
@@ -241,6 +255,35 @@ def test_a_run_does_not_depend_on_those_before_it():
     again = system.simulate(start, 80.0)
     assert (first.t == again.t).all()
     assert (first.q == again.q).all()
+
+
+def test_a_second_run_finds_the_cells_of_the_first(monkeypatch):
+    """Native code asks Python for cells at values that no run with these parameters has met, and only there."""
+    laid = []
+    monkeypatch.setattr(RunMaps, "extend", lambda run, extend=RunMaps.extend: (laid.append(run), extend(run)))
+    model, x = particle(lambda x: sp.exp(-(((x - 50) / sp.Float(0.5)) ** 2)) / 50)
+    system = model.compile()
+    start = system.initial({x: 0.0, x.diff(t): 1.0})
+    first = system.simulate(start, 80.0)
+    assert laid
+    laid.clear()
+    again = system.simulate(start, 80.0)
+    assert not laid
+    assert (first.t == again.t).all()
+    assert (first.q == again.q).all()
+
+
+def test_there_is_room_for_cells_at_values_of_any_size():
+    """What native code reads is not changed under it: a full shelf is replaced."""
+    model, x = particle(lambda x: sp.exp(-(x**2)))
+    system = model.compile()
+    maps = maps_of(system, system.initial({x: 0.0}).parameters)
+    first = maps.shelf
+    for k in range(SHELVES + 1):
+        maps.shelve(0, 0.0, 2.0 ** (k - SHELVES // 2))
+        assert maps.shelf[0, k % SHELVES, 1] == maps.maps[0].over(0.0, 2.0 ** (k - SHELVES // 2)).size
+    assert maps.shelf is not first
+    assert (first[:, :, 1] > 0).all()
 
 
 @pytest.mark.parametrize("steepness", [10, 100, 3000])

@@ -194,6 +194,19 @@ def test_rows_that_give_speeds_come_before_those_on_accelerations():
     assert abs(np.linalg.det(A[np.ix_(chosen.rows[:2], chosen.dependent[:2])])) > 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_rows_chosen_are_a_basis(seed):
+    """Of a matrix of known rank, with rows and speeds of any size; the speeds follow from them."""
+    rng = np.random.default_rng(seed)
+    rows, speeds = rng.integers(1, 7, 2)
+    rank = int(rng.integers(0, min(rows, speeds) + 1))
+    A = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, speeds)) * 10.0 ** rng.integers(-3, 4, (rows, 1))
+    chosen = choose(np.diag(10.0 ** rng.uniform(-2, 2, speeds)), A, leading=int(rng.integers(0, rows)))
+    assert len(chosen.rows) == len(chosen.dependent) == rank
+    pivots = A[list(chosen.rows)] / np.linalg.norm(A[list(chosen.rows)], axis=1)[:, None]
+    assert np.linalg.matrix_rank(pivots[:, list(chosen.dependent)]) == rank
+
+
 def test_samples_between_steps_and_events_have_speeds_that_follow(four_bar):
     system, state = four_bar
     how = {"formulation": da.MinimalState(), "drift": da.NoCorrection(), "integrator": da.RK4(step=0.01)}

@@ -7,6 +7,7 @@ from functools import partial
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.checks.derivation import check_derivation
@@ -35,6 +36,7 @@ from dalembert.equations.symbols import (
     solve_kinematics,
 )
 from dalembert.errors import ModelError
+from dalembert.model.laws import IDEAL
 from dalembert.model.statement import Level, Statement
 from dalembert.solve.decompositions import rank_of
 
@@ -67,7 +69,8 @@ class Derived:
         found |= {f"crossing {k}": crossing_function(e, readings) for k, (e, _) in enumerate(self.bends.curved)}
         found |= {f"shape {k}": function for k, function in enumerate(features.shapes)}
         found |= {f"phases {k}": function for k, function in enumerate(features.phases)}
-        return found if features.arguments is None else found | {"arguments": features.arguments}
+        named = {"arguments": features.arguments, "moving": features.moving}
+        return found | {name: function for name, function in named.items() if function is not None}
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,17 @@ def derive(statement: Statement, progress: Callable[[str], None]) -> Derived:
     progress("energies")
     nodes = list(with_divisors(derivation.low.nodes()))
     readings = Readings(derivation.low, s)
-    bends, features = find_kinks(nodes, readings), find_features(nodes, readings)
+    bends, features = find_kinks(nodes, readings), find_features(nodes, readings, _kept_expressions(statement))
     power, transport, works = _power(e, probe)
     mechanics = _mechanics(e, s, F=friction, power=power, transport=transport)
     names = tuple(name for name, _ in invariants)
     return Derived(derivation, mechanics, names, e.probed.M, works, operations, bends, features, faults)
+
+
+def _kept_expressions(statement: Statement) -> list[sp.Expr]:
+    """The expressions of coordinates that stay zero along a motion."""
+    ideal = [c.stated for c in statement.constraints if c.level is Level.POSITION and c.law is IDEAL]
+    return [*(e for _, e in statement.invariants), *ideal]
 
 
 def _mechanics(d: _Equations, s: Symbols, **rest: ca.SX) -> Mechanics:

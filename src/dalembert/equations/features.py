@@ -9,10 +9,12 @@ cells of f over the line of s (`native.cells`) and keep their steps to these.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import casadi as ca
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
@@ -21,10 +23,12 @@ from dalembert.equations.kinks import AT_INTEGERS, bends_of
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.readings import OF_TIME, Readings
+from dalembert.model.instances import explicit
 from dalembert.model.time_symbols import is_undefined_function
 from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
+PLAIN = (sp.Symbol, sp.Number, sp.Add, *ALIKE)  # most nodes of models
 POLES = (sp.tan, sp.cot, sp.sec, sp.csc)
 LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
@@ -45,13 +49,15 @@ class Features(NamedTuple):
 
     `shapes` map (s, q, u, p) to f, which reads s and p only. `phases` map (t, q, u, p) to the rates of the sines and
     cosines that f is made of, if it reads s in nothing else and so may be periodic. `arguments` maps (t, q, u, p, q',
-    u') to the arguments s of those that are not of time, then their rates.
+    u') to the arguments s of those that are not of time, then their rates. `moving` maps (t, q, u, p) to the first of
+    them alone, those that time moves at rest too.
     """
 
     found: tuple[Feature, ...]
     shapes: list[ca.Function]
     phases: list[ca.Function]
     arguments: ca.Function | None
+    moving: ca.Function | None
 
 
 class _Part(NamedTuple):
@@ -64,13 +70,17 @@ class _Part(NamedTuple):
     of_time: bool
 
 
-NO_FEATURES = Features((), [], [], None)
+NO_FEATURES = Features((), [], [], None, None)
 
 
-def find_features(nodes: Iterable[Any], readings: Readings) -> Features:
-    """The features among the nodes of expressions, children before parents."""
-    own = [node for node in nodes if _has_features(node)]
-    return _Search(readings).run(own) if own else NO_FEATURES
+def find_features(nodes: Iterable[Any], readings: Readings, kept: Iterable[sp.Expr] = ()) -> Features:
+    """The features among the nodes of expressions, children before parents.
+
+    Functions of what constraints keep constant, such as the norm of a unit quaternion, have none: they are zeros of the
+    expressions `kept`, up to a constant.
+    """
+    own = [node for node in nodes if not isinstance(node, PLAIN) and _has_features(node)]
+    return _Search(readings, kept).run(own) if own else NO_FEATURES
 
 
 def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
@@ -119,8 +129,9 @@ def _inside(node: Any, stop: tuple[type, ...] = ()) -> Iterator[Any]:
 class _Search:
     """The features of a model, found one after the other."""
 
-    def __init__(self, readings: Readings) -> None:
+    def __init__(self, readings: Readings, kept: Iterable[sp.Expr]) -> None:
         self.readings, self.low, self.s, self.z = readings, readings.low, readings.s, ca.SX.sym("s")
+        self.kept = kept
 
     def run(self, nodes: list[Any]) -> Features:
         """All features. Those inside a function of the same single variable belong to that function."""
@@ -139,7 +150,11 @@ class _Search:
             if read != OF_TIME or not known:  # steps end where functions of time alone switch, and at poles
                 parts.append(self._of_one(node, *read))
         once = {str((part.argument, part.graph)): part for part in parts}
-        return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
+        return self._collected(sorted(once.values(), key=lambda part: (not part.of_time, not self._moves(part))))
+
+    def _moves(self, part: _Part) -> bool:
+        """Whether time moves the argument of a function when the mechanism is at rest."""
+        return bool(ca.depends_on(part.argument, self.s.t))
 
     def _of_one(self, node: Any, k: int) -> _Part:
         moving = self.readings.moving[k]
@@ -160,8 +175,23 @@ class _Search:
     def _of_several(self, node: Any) -> Iterator[_Part]:
         """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
-            if self.readings.of(argument):
+            if self.readings.of(argument) and not self._is_kept(argument):
                 yield _Part(node, self.low(argument), function, [], of_time=False)
+
+    def _is_kept(self, argument: Any) -> bool:
+        """Whether an argument differs by a constant from an expression that stays zero."""
+        terms, variables = set(sp.Add.make_args(argument)), argument.atoms(AppliedUndef)
+        alike = self._kept_by_variable.get(next(iter(variables), None), ())
+        rests = (terms.symmetric_difference(sp.Add.make_args(explicit(e))) for e in alike)
+        return any(all(self.readings.of(term) == frozenset() for term in rest) for rest in rests)
+
+    @cached_property
+    def _kept_by_variable(self) -> dict[Any, list[sp.Expr]]:
+        found: dict[Any, list[sp.Expr]] = {}
+        for e in self.kept:
+            for variable in e.atoms(AppliedUndef):
+                found.setdefault(variable, []).append(e)
+        return found
 
     def _split(self, node: Any) -> Iterator[tuple[ca.SX, Any]]:
         """Functions of `z`, and their arguments."""
@@ -190,7 +220,12 @@ class _Search:
                 phases.append(function_of("phases", self.s.x, part.phases))
             least = float(isinstance(part.node, UNBOUNDED))
             found.append(Feature(show(part.node, LEGIBLE).strip("`"), shapes[key], least, part.of_time))
-        return Features(tuple(found), functions, phases, self._arguments([p.argument for p in parts if not p.of_time]))
+        of_state = [part for part in parts if not part.of_time]
+        moving = [part.argument for part in of_state if self._moves(part)]
+        return Features(
+            tuple(found), functions, phases, self._arguments([part.argument for part in of_state]),
+            function_of("moving", self.s.x, [ca.densify(ca.vertcat(*moving))]) if moving else None,
+        )  # fmt: skip
 
     def _arguments(self, columns: list[ca.SX]) -> ca.Function | None:
         if not columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from dalembert.equations.features import Feature
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.cells import REMAINDER, largest, lay_cells, supremum
+from dalembert.native.jit import address_of
 from dalembert.native.precision import EPSILON
 from dalembert.native.series_tape import SeriesTape, read_tape
+from dalembert.native.workspace import NOTHING
 
 MOST_CELLS = 200_000  # of one function
-SPARE_OCTAVES = 2  # powers of two by which maps exceed the requested range, so that they last longer
+SPARE = 4.0  # times the next power of two: how far maps of states reach, so that they last longer
 TOLERANCES = 1e4  # of a run: what polynomials may leave out in cells, as cells and steps of order 8 shrink alike
 KEPT = 8  # spans of time that a map is kept of, and maps of a system
+SHELVES = 64  # ranges of an argument for which native code finds edges by itself
 TINY = 2.0**-900
 UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees their features
 
@@ -42,7 +46,8 @@ class CellMap:
         if self.period:
             low, high = 0.0, self.period
         elif not self.feature.of_time:
-            reach = 2.0 ** (SPARE_OCTAVES + math.ceil(math.log2(max(abs(low), abs(high), TINY))))
+            part, octave = math.frexp(max(abs(low), abs(high), TINY))  # 0.5 <= part < 1
+            reach = SPARE * 2.0 ** (octave - (part == 0.5))
             low, high = -reach, reach
         edges = self._laid.get((low, high))
         if edges is None:
@@ -77,8 +82,21 @@ def _finite(value: float) -> float:
     return value if math.isfinite(value) else 0.0
 
 
+class Laid(NamedTuple):
+    """Edges of maps that are known before a run, and a table (3 n,): places of the maps, addresses of edges, counts.
+
+    It has room for all features. Maps of states have no edges yet: they are laid as a run goes on.
+    """
+
+    table: np.ndarray
+    edges: list[np.ndarray]
+
+
 class CellMaps:
-    """The maps of all features of a system with parameter values."""
+    """The maps of all features of a system with parameter values.
+
+    `shelf` (n, SHELVES, 2) has the address of the edges and their number, of each range of an argument met by a run.
+    """
 
     def __init__(self, system: System, parameters: np.ndarray, remainder: float) -> None:
         self.maps: list[CellMap] = []
@@ -93,7 +111,26 @@ class CellMaps:
                 self.maps.append(made)
         self.places = np.array(places, dtype=np.int64)  # of each map among the arguments; -1 is the time
         self.periods = np.array([made.period for made in self.maps])
-        self.timed = places.count(-1)
+        self.timed, self.features = places.count(-1), len(system.features)
+        self.shelf = np.zeros((len(self.maps), SHELVES, 2), dtype=np.int64)
+        self._laid: tuple[tuple[float, float], Laid] | None = None
+
+    def laid_over(self, span: tuple[float, float]) -> Laid:
+        """What is known of the maps before a run over `span`."""
+        if self._laid is None or self._laid[0] != span:
+            edges = [m.over(*span) if m.feature.of_time or m.period else NOTHING for m in self.maps]
+            table, n = np.zeros((3, self.features), dtype=np.int64), len(edges)
+            table[:, :n] = self.places, [address_of(e) for e in edges], [e.size for e in edges]
+            self._laid = span, Laid(table.ravel(), edges)
+        return self._laid[1]
+
+    def shelve(self, k: int, low: float, high: float) -> None:
+        """Lay map k over [low, high] at least, and put its edges on a shelf that is not changed while it is read."""
+        edges, count = self.maps[k].over(low, high), int(np.count_nonzero(self.shelf[k, :, 1]))
+        if count == SHELVES:
+            self.shelf, count = np.zeros_like(self.shelf), 0
+        self.shelf[k, count, 0] = address_of(edges)
+        self.shelf[k, count, 1] = edges.size
 
 
 def maps_of(system: System, parameters: np.ndarray, tolerance: float = 0.0) -> CellMaps:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ANCHORS = 256  # solutions remembered along a run, at the most
 EITHER = -1  # `plan.kept_turned`: the sign of the determinant is not known
+NONE_REMEMBERED = np.zeros((0, 0))
 GIVEN = 2  # `plan.known`: a solution to begin the run with is given
 
 
@@ -99,6 +100,8 @@ def give(work: Workspace, solution: np.ndarray) -> None:
 def anchors_of(work: Workspace) -> np.ndarray:
     """Remembered solutions along a run, (k, 2 + n): time, sign of the determinant, solution (n,)."""
     plan = work.plan
+    if not plan.anchored:
+        return NONE_REMEMBERED
     width = 2 + plan.unknowns
     return work.mem[plan.anchors : plan.anchors + plan.anchored * width].copy().reshape(plan.anchored, width)
 

@@ -31,7 +31,7 @@ def _look_at_edges(plan, mem, t, end):
     """Look at the edges of the cells of functions of time from t to `end`; of periodic ones, over two periods."""
     w, ints = mapped(plan.maps), ints_at(plan.ints, plan.n_ints)
     for k in range(w.timed):
-        period, edges = mem[w.periods + k], floats_at(ints[w.edges + k], ints[w.counts + k])
+        period, edges = floats_at(w.periods, w.n)[k], floats_at(ints[w.edges + k], ints[w.counts + k])
         base = period * math.floor(t / period) if period > 0.0 else 0.0
         for i in range(edges.size):
             _look(plan, mem, min(max(base + edges[i], t), end))

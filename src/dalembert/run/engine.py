@@ -108,10 +108,6 @@ class Engine:
         if self.maps is None or self.maps.span != span or self.maps.known is not known:
             self.maps = RunMaps(record.copied(), self.work, known, span)
 
-    def note_sizes(self) -> None:
-        """Adopt the sizes of the rows as they have grown in a run (see `run.rounded_rows`)."""
-        self.scales = Scales.read(self.work, self.system)
-
     def take_scales(self, scales: Scales | None) -> None:
         """Use sizes found before."""
         self.scales = scales
@@ -139,7 +135,9 @@ class Engine:
         self.mem[first : first + len(options)] = options
 
     def facts(self, origin: tuple[float, np.ndarray]) -> RunFacts:
-        """Facts of a run that began at `origin`: its choices, notes, passages and sizes."""
+        """Facts of a run that began at `origin`: its choices, notes, passages and sizes, as these have grown."""
+        if self.scales is not None:
+            self.scales = self.scales.copied()
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
@@ -204,7 +202,7 @@ class Engine:
             return
         solve = self._take(choice)
         self.choices.append((t, choice))
-        if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
+        if (solve.motion or not system.ideal) and choice == Choice(tuple(range(system.nc)), ()):
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
 
@@ -290,7 +288,7 @@ class Engine:
 
     def recall(self, t: float) -> bool:
         """Start with all constraints and no partition if that was made before; whether it is good shows afterwards."""
-        if self.choices or self.blueprint.whole is None or not self.system.ideal:
+        if self.choices or self.blueprint.whole is None:
             return False
         choice, solve = self.blueprint.whole
         self._use(solve)  # the choice itself is in the blueprint

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.run.branch_memory import NONE_REMEMBERED
 from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
@@ -119,9 +120,6 @@ class Energies(NamedTuple):
 NO_FALLBACKS = Fallbacks()
 
 
-NOTHING = np.zeros((0, 0))
-
-
 class RunFacts(NamedTuple):
     """Observations and choices along a run.
 
@@ -144,7 +142,7 @@ class RunFacts(NamedTuple):
     passages: tuple[Passage, ...] = ()
     worst: tuple[float, float] = (math.inf, math.nan)
     scales: Scales | None = None
-    anchors: np.ndarray = NOTHING
+    anchors: np.ndarray = NONE_REMEMBERED
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made. Before the first choice: the first, if any."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dalembert.equations.maps import CellMaps
 from dalembert.equations.system import System
 from dalembert.native.intrinsics import record_at
@@ -21,17 +19,21 @@ class Maps(Record):
         # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
         # it reads; how many arguments it gives.
         *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: input of the kernel; arguments and their rates at the start, at the end of and in a step.
+        # The kernel of the arguments that time moves, and their number: they come first.
+        *ints("moved moving"),
+        # Blocks of floats: input of the kernel; arguments and their rates at the start and at the end of a step; those
+        # that time moves, in it.
         *ints("input begins ends middles"),
-        # Blocks of floats, one entry per function: period and size of its argument, its range over the step at hand,
-        # and how far its cubic may be off.
-        *ints("periods sizes lows highs slacks"),
+        # Blocks of floats, one entry per function: the size of its argument, its range over the step at hand, and how
+        # far its cubic may be off.
+        *ints("sizes lows highs slacks"),
         # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
         *ints("arguments edges counts cells"),
-        # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
-        *floats("t limit limited"),
-        # Times the shortest cell that a step may go; whether the step at hand is to end at a jump (1, else 0).
-        *floats("reach jumped"),
+        # Addresses of what runs share: periods; edges for arguments that have left their own, see `CellMaps.shelf`.
+        *ints("periods shelf"),
+        # The time that `begins` belong to; times the shortest cell that a step may go; whether the step at hand is to
+        # end at a jump (1, else 0).
+        *floats("t reach jumped"),
     )
 
 
@@ -47,11 +49,14 @@ def lay_out_maps(system: System, work: Workspace) -> Maps | None:
     record.n_x, record.n_rates = 1 + system.nq + system.nu + len(system.parameters), system.nq + system.nu
     record.n_arguments = columns
     record.kernel = system.kernel("arguments").address if columns else 0
-    blocks = {"input": record.n_x + record.n_rates} | dict.fromkeys(("begins", "ends", "middles"), 2 * columns)
+    if "moving" in system.functions:
+        record.moved, record.moving = (moving := system.kernel("moving")).address, moving.n_out
+    blocks = {"input": record.n_x + record.n_rates} | dict.fromkeys(("begins", "ends"), 2 * columns)
     work.reserve(
-        record, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs", "slacks"), n),
+        record,
+        blocks | {"middles": record.moving} | dict.fromkeys(("sizes", "lows", "highs", "slacks"), n),
         dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
-    )  # fmt: skip
+    )
     return record
 
 
@@ -60,29 +65,27 @@ class RunMaps:
 
     def __init__(self, record: Maps, work: Workspace, known: CellMaps, span: tuple[float, float]) -> None:
         self.record, self.work, self.known, self.span = record, work, known, span
-        record.n, record.timed = len(self.known.maps), self.known.timed
-        work.ints[record.arguments :][: record.n] = self.known.places
-        work.mem[record.periods :][: record.n] = self.known.periods
-        self.edges: list[np.ndarray] = [np.zeros(0)] * record.n
-        for k, made in enumerate(self.known.maps):
-            if made.feature.of_time or made.period:
-                self._show(k, made.over(*span))
-        work.plan.maps = record.address if record.n else 0
+        n = record.n = len(known.maps)
+        if n:
+            self.laid = known.laid_over(span)
+            work.ints[record.arguments : record.cells] = self.laid.table
+            record.timed, record.periods = known.timed, address_of(known.periods)
+            self._read_shelf()
+            work.plan.maps = record.address
+
+    def _read_shelf(self) -> None:
+        self.shelf = self.known.shelf
+        self.record.shelf = address_of(self.shelf)
 
     def start(self, reach: float) -> None:
         """Start a march whose steps go at most `reach` times over the shortest cell that they touch."""
-        self.record.reach, self.record.t, self.record.limited = reach, math.nan, math.nan
-
-    def _show(self, k: int, edges: np.ndarray) -> None:
-        """Tell native code where the edges of a map are."""
-        ints, record, self.edges[k] = self.work.ints, self.record, edges
-        ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
+        self.record.reach, self.record.t = reach, math.nan
 
     def extend(self) -> None:
-        """Extend the maps to the arguments reached by the step at hand."""
-        mem, record = self.work.mem, self.record
+        """Lay maps over the arguments reached by the step at hand."""
+        mem, ints, record = self.work.mem, self.work.ints, self.record
         for k in range(record.timed, record.n):
-            made, edges = self.known.maps[k], self.edges[k]
             low, high = float(mem[record.lows + k]), float(mem[record.highs + k])
-            if low < high and not (made.period or (edges.size and edges[0] <= low and high <= edges[-1])):
-                self._show(k, made.over(low, high))
+            if low < high < math.inf and not ints[record.counts + k]:
+                self.known.shelve(k, low, high)
+        self._read_shelf()

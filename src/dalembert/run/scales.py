@@ -30,9 +30,13 @@ class Scales(NamedTuple):
 
     @staticmethod
     def read(work: Workspace, system: System) -> Scales:
-        """The sizes native code has left in a workspace."""
+        """The sizes in a workspace. Those of rows may grow in a run (see `run.rounded_rows`), and these with them."""
         plan = work.plan
-        return Scales(work.mem[plan.sizes : plan.x].copy(), system.nq, system.nu, plan.np)
+        return Scales(work.mem[plan.sizes : plan.x], system.nq, system.nu, plan.np)
+
+    def copied(self) -> Scales:
+        """The same sizes, which stay as they are."""
+        return Scales(self.values.copy(), self.nq, self.nu, self.n_p)
 
     @property
     def q(self) -> np.ndarray:

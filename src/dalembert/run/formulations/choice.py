@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.native.jit import jit
+from dalembert.native.types import Floats, Ints, i8
 from dalembert.native.workspace import Workspace
 from dalembert.solve.tolerances import UNIT_ROW_RANK
 
@@ -47,30 +49,44 @@ def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:
     return B / np.where(length > 0.0, length, 1.0)
 
 
+@jit(i8(Floats, i8, i8, Ints))
+def _eliminate(B, n, leading, pivots):
+    """Eliminate B (m, n) by complete pivoting, in place. Returns the rank; `pivots` gets row, column of each pivot."""
+    m, rank = B.size // n, 0
+    among = leading if leading > 0 else m
+    while rank < min(m, n):
+        best, row, column = 0.0, 0, 0
+        for i in range(among):
+            for k in range(n):
+                if abs(B[i * n + k]) > best:
+                    best, row, column = abs(B[i * n + k]), i, k
+        if not best > UNIT_ROW_RANK:
+            if among == m:
+                return rank
+            among = m
+            continue
+        pivot = B[row * n + column]
+        for i in range(m):
+            factor = B[i * n + column] / pivot
+            for k in range(n if i != row else 0):
+                B[i * n + k] -= factor * B[row * n + k]
+            B[i * n + column] = 0.0
+        for k in range(n):
+            B[row * n + k] = 0.0
+        pivots[2 * rank], pivots[2 * rank + 1] = row, column
+        rank += 1
+    return rank
+
+
 def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None, leading: int = 0) -> Choice:
     """Rows and dependent speeds by elimination with complete pivoting over the `allowed` columns (all if None).
 
     As many of the `leading` rows as are independent come first, with speeds that follow from them alone.
     """
-    B = scaled(M, A)
-    columns = np.arange(A.shape[1]) if allowed is None else np.array(allowed, dtype=int)
-    B = B[:, columns]
-    rows, dependent = [], []
-    among = leading or len(B)
-    for _ in range(min(B.shape)):
-        r, c = _largest(B[:among])
-        if not abs(B[r, c]) > UNIT_ROW_RANK and among < len(B):
-            among = len(B)
-            r, c = _largest(B)
-        if not abs(B[r, c]) > UNIT_ROW_RANK:
-            break
-        B -= (B[:, c] / B[r, c])[:, None] * B[r]
-        B[r], B[:, c] = 0.0, 0.0  # done with
-        rows.append(r)
-        dependent.append(int(columns[c]))
-    return Choice(tuple(rows), tuple(dependent))
-
-
-def _largest(B: np.ndarray) -> tuple[int, int]:
-    """Row and column of the largest entry of a matrix."""
-    return divmod(int(np.abs(B).argmax()), B.shape[1])
+    columns = range(A.shape[1]) if allowed is None else allowed
+    B = scaled(M, A)[:, columns] if allowed is not None else scaled(M, A)
+    if not B.size:
+        return Choice((), ())
+    pivots = np.zeros(2 * len(B), dtype=np.int64)
+    found = pivots[: 2 * _eliminate(B.ravel(), B.shape[1], leading, pivots)].tolist()
+    return Choice(tuple(found[::2]), tuple(columns[k] for k in found[1::2]))

@@ -14,16 +14,14 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.formulations.accelerators import Accelerators
-from dalembert.run.formulations.choice import Choice, choose, scaled
+from dalembert.run.formulations.choice import Choice, choose
 from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
-from dalembert.solve.decompositions import singular_values
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import SaddleSolver, call_factor
 from dalembert.solve.sparse import factor_sparse
 from dalembert.solve.sparse_refinement import refine_sparse
-from dalembert.solve.tolerances import UNIT_ROW_RANK
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
@@ -40,9 +38,6 @@ class LagrangeMultipliers:
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; all of them where possible."""
-        values = singular_values(scaled(M, A))
-        if (values > UNIT_ROW_RANK).all() and len(values) == len(A):
-            return Choice(tuple(range(len(A))), ())
         return Choice(tuple(sorted(choose(M, A).rows)), ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:

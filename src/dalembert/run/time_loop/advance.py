@@ -49,17 +49,25 @@ def _store(clock, t, z, ts, zs):
     return 0
 
 
-@jit(f8(Plan, Floats, Clock))
-def _limit(plan, mem, clock):
-    """Latest time at which the next step must end."""
-    limit = min(clock.t_end, clock.stop - clock.gap, clock.near)
-    return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
+@jit(i8(Plan, Floats, Clock))
+def _set_limit(plan, mem, clock):
+    """Set the latest time at which the next step must end."""
+    clock.limit = min(clock.t_end, clock.stop - clock.gap, clock.near)
+    if plan.maps != 0:
+        clock.limit = time_limit(plan, mem, clock.t, clock.h if plan.stride == 0 else math.inf, clock.limit)
+    return 0
 
 
-@jit(f8(Plan, Floats, Clock))
-def _next_step(plan, mem, clock):
+@jit(f8(Clock))
+def _step_end(clock):
+    """The time at the end of the step at hand: exactly its limit if it goes that far."""
+    return clock.limit if clock.taken == clock.limit - clock.t else clock.t + clock.taken
+
+
+@jit(f8(Plan, Clock))
+def _next_step(plan, clock):
     """Length of the next step, never beyond the limit; fixed steps are counted from the start and so do not drift."""
-    left = _limit(plan, mem, clock) - clock.t
+    left = clock.limit - clock.t
     if clock.adaptive:
         h = min(clock.h, clock.h_max)
         return left if h >= left or left - h < max(1e-9 * h, 2.0 * clock.h_min) else h
@@ -106,9 +114,9 @@ def _accept(plan, mem, clock):
     n, t = clock.nz, clock.t
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
-    h, planned = _next_step(plan, mem, clock), clock.h
+    h, planned = _next_step(plan, clock), clock.h
     cut = h < planned  # to end where it must
-    if clock.adaptive and h < _limit(plan, mem, clock) - t:
+    if clock.adaptive and h < clock.limit - t:
         h = _representable(t, h)
     # Gains that follow the step use the planned step: for a step cut short, to end at a stop, they would be huge.
     paced = max(h, min(planned, clock.h_max))
@@ -156,9 +164,9 @@ def _stride(plan, mem, clock):
 
     Drift control corrects only the states that are passed on.
     """
-    n, t, limit = clock.nz, clock.t, _limit(plan, mem, clock)
+    n, t = clock.nz, clock.t
     z, znew, stages = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.stages, clock.n_stages)
-    status = call_stride(plan.stride, (plan, mem, t, limit, z, stages, znew))
+    status = call_stride(plan.stride, (plan, mem, t, clock.limit, z, stages, znew))
     if status != OK:
         return status
     clock.taken = clock.h = mem[plan.step_length]
@@ -263,6 +271,7 @@ def _advance(plan, mem, clock):
     shortened = False
     while True:
         if not clock.unmapped:
+            _set_limit(plan, mem, clock)
             status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
             if status != OK or plan.maps == 0:
                 return status
@@ -297,8 +306,7 @@ def _make_step(plan, mem, clock, where):
         status = _advance(plan, mem, clock)
         if status != OK:
             return status
-    t, h = clock.t, clock.taken
-    t_new = _limit(plan, mem, clock) if h == _limit(plan, mem, clock) - t else t + h
+    t, h, t_new = clock.t, clock.taken, _step_end(clock)
     if followed.judged or not (plan.estimate or plan.maps):
         rates(plan, mem, t_new, znew, zdot)
     if not is_finite(zdot):
@@ -332,8 +340,7 @@ def proceed(plan, mem, clock, budget):
             status = _make_step(plan, mem, clock, where)
             if status != OK:
                 return status
-        t, h = clock.t, clock.taken
-        t_new = _limit(plan, mem, clock) if h == _limit(plan, mem, clock) - t else t + h
+        h, t_new = clock.taken, _step_end(clock)
         status = conclude(plan, mem, clock, h, t_new)
         if status != OK:
             return status

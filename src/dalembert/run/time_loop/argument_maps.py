@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.equations.maps import SHELVES, SPARE, TINY
 from dalembert.native.cells import FINEST
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
 MOMENT = 1e-11  # of a step: a feature so near one of its ends counts as at the end
-STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
+STILL = 1e-10  # of its size: an argument that changes by less stands still, or errors alone move it
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
 ARC_PIECES = 4  # of a collocation arc, over which cubics tell where arguments go; each has its share of the reach
@@ -108,10 +109,35 @@ def _next_jump(edges, period, s, high, first):
 def _find_cell(plan, mem, w, k, s):
     """The cell of function k that s lies in."""
     ints = ints_at(plan.ints, plan.n_ints)
-    edges, period = floats_at(ints[w.edges + k], ints[w.counts + k]), mem[w.periods + k]
+    edges, period = floats_at(ints[w.edges + k], ints[w.counts + k]), floats_at(w.periods, w.n)[k]
     place = s - period * math.floor(s / period) if period > 0.0 else s
     ints[w.cells + k] = _cell(edges, place, ints[w.cells + k])
     return ints[w.cells + k]
+
+
+@jit(i8(Plan, Floats, Maps, i8, f8, f8))
+def _reach_over(plan, mem, w, k, low, high):
+    """Whether function k has edges over [low, high], from its shelf if an argument left those that it had.
+
+    Those on the shelf reach to a power of two, 4 to 8 times as far as the argument that they were laid for.
+    """
+    ints = ints_at(plan.ints, plan.n_ints)
+    if floats_at(w.periods, w.n)[k] != 0.0:
+        return 1
+    edges = floats_at(ints[w.edges + k], ints[w.counts + k])
+    if edges.size > 0 and edges[0] <= low and high <= edges[edges.size - 1]:
+        return 1
+    shelf, farthest = ints_at(w.shelf, 2 * SHELVES * w.n), max(abs(low), abs(high), TINY)
+    ints[w.counts + k] = 0
+    for i in range(SHELVES * k, SHELVES * (k + 1)):
+        count = shelf[2 * i + 1]
+        if count == 0:
+            return 0
+        reach = floats_at(shelf[2 * i], count)[count - 1] / SPARE
+        if 0.5 * reach < farthest <= reach:
+            ints[w.edges + k], ints[w.counts + k], ints[w.cells + k] = shelf[2 * i], count, 0
+            return 1
+    return 0
 
 
 @jit(f8(Plan, Floats, Maps, i8, f8, f8))
@@ -119,18 +145,18 @@ def _allowed(plan, mem, w, k, s, goal):
     """Like `_farthest`, for function k."""
     ints = ints_at(plan.ints, plan.n_ints)
     edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), _find_cell(plan, mem, w, k, s)
-    return _farthest(edges, mem[w.periods + k], s, goal, w.reach, cell)
+    return _farthest(edges, floats_at(w.periods, w.n)[k], s, goal, w.reach, cell)
 
 
-@jit(f8(Plan, Floats, f8, f8))
-def time_limit(plan, mem, t, t_end):
-    """Latest end of a step from t, at most t_end, set by functions of the time."""
-    w = mapped(plan.maps)
-    if w.limited != t:
-        w.limited, w.limit = t, t_end
-        for k in range(w.timed):
-            w.limit = min(w.limit, _allowed(plan, mem, w, k, t, t_end))
-    return min(w.limit, t_end)
+@jit(f8(Plan, Floats, f8, f8, f8))
+def time_limit(plan, mem, t, h, t_end):
+    """Latest end of a step from t, set by functions of the time; t_end if none of them limits a step of 2 h."""
+    w, far = mapped(plan.maps), min(t + 2.0 * h, t_end)
+    for k in range(w.timed):
+        seen = _allowed(plan, mem, w, k, t, far)
+        if seen < far:
+            far = t_end = seen
+    return t_end
 
 
 @jit(i8(Plan, Floats, Maps, f8, Floats, Floats, i8))
@@ -157,7 +183,8 @@ def _set_out(plan, mem, w, t, z, zdot):
     _take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
     for k in range(w.timed, w.n):
         at = w.begins + ints[w.arguments + k]
-        mem[w.sizes + k] = max(abs(mem[at]), abs(mem[at + w.n_arguments]))
+        size = max(abs(mem[at]), abs(mem[at + w.n_arguments]))
+        mem[w.sizes + k] = size if math.isfinite(size) else 0.0
     return _take_arguments(plan, mem, w, t, z, zdot, w.begins)
 
 
@@ -193,7 +220,7 @@ def _range(begin, end, slope, last):
 
 @jit(i8(Plan, Floats, Maps, f8, f8, Floats, Floats, Floats, Floats))
 def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
-    """By what arguments may be off their cubics: they may change with time in a way that a step does not notice."""
+    """By what arguments that time moves may be off their cubics: a step of a mechanism at rest does not notice it."""
     ints, m = ints_at(plan.ints, plan.n_ints), w.n_arguments
     for k in range(w.timed, w.n):
         mem[w.slacks + k] = 0.0
@@ -201,13 +228,23 @@ def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
         mem[w.input], first, last = t + theta * h, c * h, d * h
         for i in range(w.n_rates):
             mem[w.input + 1 + i] = a * z[i] + b * znew[i] + first * zdot[i] + last * zdotnew[i]
-        call_kernel(w.kernel, mem, w.input, w.middles)
+        call_kernel(w.moved, mem, w.input, w.middles)
         for k in range(w.timed, w.n):
             j = ints[w.arguments + k]
-            begin, end = w.begins + j, w.ends + j
-            cubic = a * mem[begin] + b * mem[end] + first * mem[begin + m] + last * mem[end + m]
-            mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * abs(mem[w.middles + j] - cubic))
+            if j < w.moving:
+                begin, end = w.begins + j, w.ends + j
+                cubic = a * mem[begin] + b * mem[end] + first * mem[begin + m] + last * mem[end + m]
+                mem[w.slacks + k] = max(mem[w.slacks + k], CUBIC_MARGIN * abs(mem[w.middles + j] - cubic))
     return 0
+
+
+@jit(i8(Plan, Floats, Maps, i8, f8, f8))
+def _is_inside(plan, mem, w, k, low, high):
+    """Whether [low, high] lies well inside the cell of function k that was met last, as it does in most steps."""
+    ints, cell = ints_at(plan.ints, plan.n_ints), ints_at(plan.ints, plan.n_ints)[w.cells + k]
+    edges = floats_at(ints[w.edges + k], ints[w.counts + k])
+    begin, end, blur = edges[cell], edges[cell + 1], 2.0 * FINEST * (edges[edges.size - 1] - edges[0])
+    return begin + blur < low and high < end - blur and high - low <= w.reach * (end - begin)
 
 
 @jit(f8(f8, f8, f8, f8, f8, f8))
@@ -241,8 +278,6 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     """
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
-    if high - low <= STILL * mem[w.sizes + k]:
-        return SEEN
     begin, end = mem[w.begins + j], mem[w.ends + j]
     edges = floats_at(ints[w.edges + k], ints[w.counts + k])
     margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
@@ -250,7 +285,7 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     jump = low - 2.0 * blur
     first, last = low + mem[w.slacks + k], high - mem[w.slacks + k]  # of the cubic itself
     while True:
-        jump = _next_jump(edges, mem[w.periods + k], jump, high + blur, _find_cell(plan, mem, w, k, jump))
+        jump = _next_jump(edges, floats_at(w.periods, w.n)[k], jump, high + blur, _find_cell(plan, mem, w, k, jump))
         if jump == math.inf:
             return part
         if jump + 2.0 * blur < first or jump - blur > last:
@@ -272,19 +307,19 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
     if w.t != t:
         _set_out(plan, mem, w, t, z, zdot)
     _take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
-    _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew)
+    if w.moving > 0:
+        _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew)
     ints, m, part, w.jumped = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN, 0.0
     for k in range(w.timed, w.n):
         j = ints[w.arguments + k]
         low, high = _range(mem[w.begins + j], mem[w.ends + j], h * mem[w.begins + m + j], h * mem[w.ends + m + j])
         low, high = low - mem[w.slacks + k], high + mem[w.slacks + k]
         mem[w.lows + k], mem[w.highs + k] = low, high
-        if not (low < high and math.isfinite(high - low)):
+        if high - low <= STILL * mem[w.sizes + k] or not (low < high and math.isfinite(high - low)):
             continue
-        edges = floats_at(ints[w.edges + k], ints[w.counts + k])
-        if mem[w.periods + k] == 0.0 and (edges.size == 0 or low < edges[0] or high > edges[edges.size - 1]):
+        if not _reach_over(plan, mem, w, k, low, high):
             part = UNKNOWN
-        elif part != UNKNOWN:
+        elif part != UNKNOWN and not _is_inside(plan, mem, w, k, low, high):
             seen = (_allowed(plan, mem, w, k, low, high) - low) / (high - low)
             if seen < SEEN and max(SHORTER, min(LONGER, seen)) < part:
                 w.jumped, part = 0.0, max(SHORTER, min(LONGER, seen))
@@ -297,8 +332,7 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
 @jit(i8(Plan))
 def forget(plan):
     """Begin at another state: discards all data on its arguments."""
-    w = mapped(plan.maps)
-    w.t = w.limited = math.nan
+    mapped(plan.maps).t = math.nan
     return 0
 
 

@@ -41,8 +41,8 @@ class Clock(Record):
         *ints("filling"),
         *floats("until quality shortest"),
         # Where the step at hand must end, as a longer one went over features of functions (infinity: none did), and
-        # whether it waits for cells of arguments.
-        *floats("near"),
+        # for any reason; whether it waits for cells of arguments.
+        *floats("near limit"),
         *ints("unmapped"),
     )
 

@@ -277,7 +277,6 @@ class March:
             self._passages.settle()
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
-        self.engine.note_sizes()
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
         if self.clock.stored:  # it ended before the first slice
             self.collect()
