@@ -18,8 +18,8 @@ SMALL_SIZE = 1e-3  # sizes below this part of the largest coordinate do not make
 class SecondRun:
     """Tolerance and steps of the second run of `verify`, which also uses another formulation and method.
 
-    `rtol` is its tolerance where an explicit method can reach it. Its steps are at most the mean step of the first run
-    divided by `finer`.
+    `rtol` is its tolerance where an explicit method can reach it; cells of functions are as fine as that. Its steps are
+    at most the mean step of the first run divided by `finer`.
     """
 
     rtol: float = 1e-12
