@@ -356,7 +356,7 @@ def sees(arc: Arc, maps: RunMaps, limit: float, shortest: float) -> bool:
     maps.start(REACH / ARC_PIECES)
     seen = True
     for k, (t, end) in enumerate(pairwise(times.tolist())):
-        part = UNKNOWN if time_limit(plan, mem, t, end) >= end else LONGER
+        part = UNKNOWN if time_limit(plan, mem, t, end - t, end) >= end else LONGER
         while part == UNKNOWN:
             part = seen_part(plan, mem, t, end - t, shortest, states[k], rates[k], states[k + 1], rates[k + 1])
             if part == UNKNOWN:
