@@ -18,6 +18,7 @@ MOST_CELLS = 200_000  # of one function
 SPARE_OCTAVES = 2  # powers of two by which maps exceed the requested range, so that they last longer
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900
+BEGIN = (5.0**0.5 - 3.0) / 2.0  # of a period: a map begins where nothing jumps, at the least rational part of it
 UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees their features
 
 
@@ -39,7 +40,7 @@ class CellMap:
         They do not depend on what was asked for before: those of a state reach over the next powers of two.
         """
         if self.period:
-            low, high = 0.0, self.period
+            low, high = BEGIN * self.period, (BEGIN + 1.0) * self.period
         elif not self.feature.of_time:
             reach = 2.0 ** (SPARE_OCTAVES + math.ceil(math.log2(max(abs(low), abs(high), TINY))))
             low, high = -reach, reach
