@@ -361,3 +361,55 @@ def test_a_feature_that_passes_by_a_particle_at_rest(rate, width):
     ).y[0, -1]  # fmt: skip
     assert motion.certificate.ok
     assert motion["x"][-1] - 0.5 == pytest.approx(end - 0.5, rel=1e-5)
+
+
+def test_a_table_that_repeats_has_the_map_of_one_period():
+    """A cam with a point at every degree, after 1,600 turns."""
+    angles = np.linspace(0, 2 * np.pi, 361)
+    model = da.Model("cam")
+    (a,) = model.coordinates("a")
+    model.body("cam", mass=1, inertia=0.001, position=[0, 0], rotation=a)
+    lift = model.table("lift", angles, 0.01 * np.sin(angles / 2) ** 4, kind="cubic", ends="periodic")
+    model.energy(potential=50 * lift(a))
+    system = model.compile()
+    turned = 1600 * 2 * np.pi
+    first = system.simulate(system.initial({a: 1.0, "a'": 100.0}), 0.05)
+    later = system.simulate(system.initial({a: 1.0 + turned, "a'": 100.0}), 0.05)
+    assert first.certificate.ok
+    assert later.certificate.ok
+    assert later["a"][-1] - turned == pytest.approx(first["a"][-1], abs=1e-10 * turned)
+
+
+def test_a_torque_that_switches_with_the_angle_a_thousand_times():
+    """Between two switches the torque is constant: the speeds there follow from the work, the times from the speeds."""
+    span, near, far, inertia = 30.0, 1.0, 5.3, 0.001
+    model = da.Model("switched rotor")
+    (a,) = model.coordinates("a")
+    model.body("rotor", mass=1, inertia=inertia, position=[0, 0], rotation=a)
+    model.generalized_force({a: sp.Piecewise((-0.1, sp.Mod(a, sp.Rational(63, 10)) < 1), (0.1 / far, True))})
+    system = model.compile()
+    motion = system.simulate(system.initial({a: 0, "a'": 100.0}), span)
+    slow = np.sqrt(100.0**2 - 2 * 0.1 / inertia)
+    durations = 2 * near / (100.0 + slow), 2 * far / (100.0 + slow)
+    turns, rest = divmod(span, sum(durations))
+    if rest < durations[0]:
+        angle = 100.0 * rest - 0.1 / inertia * rest**2 / 2
+    else:
+        rest -= durations[0]
+        angle = near + slow * rest + 0.1 / far / inertia * rest**2 / 2
+    exact = turns * (near + far) + angle
+    assert motion.certificate.ok
+    assert motion["a"][-1] == pytest.approx(exact, rel=20 * 1e-10)
+
+
+@pytest.mark.parametrize("phase", [0.0, 1.0])
+def test_a_jump_where_a_period_begins(phase):
+    """A wave that is 1 in the second half of its period, crossed once, at 1 m/s."""
+    model, x = particle(lambda x: sp.Piecewise((0, sp.Mod(x - phase, 2) < 1), (1, True)))
+    motion = simulate(model, {x: phase + 1.5, "x'": 1.0}, 1.5)
+    assert motion.certificate.ok
+    duration = np.sqrt(1.0 + 2 * 0.5) - 1.0  # x' = 1 + t until 0.5 m are passed
+    speed = 1.0 + duration
+    coasting = 1.0 / speed
+    left = 1.5 - duration - coasting
+    assert motion["x"][-1] == pytest.approx(phase + 3.0 + speed * left + left**2 / 2, rel=1e-8)

@@ -8,6 +8,7 @@ cells of f over the line of s (`native.cells`) and keep their steps to these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
 PLAIN = (sp.Symbol, sp.Number, sp.Add, *ALIKE)  # most nodes of models
+REPEATING = (*ALIKE, sp.Mod, Table)
 POLES = (sp.tan, sp.cot, sp.sec, sp.csc)
 LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
@@ -48,9 +50,9 @@ class Features(NamedTuple):
     """The features of a model, those of time first, and the functions that belong to them.
 
     `shapes` map (s, q, u, p) to f, which reads s and p only. `phases` map (t, q, u, p) to the rates of the sines and
-    cosines that f is made of, if it reads s in nothing else and so may be periodic. `arguments` maps (t, q, u, p, q',
-    u') to the arguments s of those that are not of time, then their rates. `moving` maps (t, q, u, p) to the first of
-    them alone, those that time moves at rest too.
+    cosines that f is made of, if it reads s in nothing else and so may be periodic; a table that repeats and Mod count
+    as sines of their period. `arguments` maps (t, q, u, p, q', u') to the arguments s of those that are not of time,
+    then their rates. `moving` maps (t, q, u, p) to the first of them alone, those that time moves at rest too.
     """
 
     found: tuple[Feature, ...]
@@ -110,6 +112,16 @@ def _is_whole(power: Any) -> bool:
     return bool(power.exp.is_Integer and power.exp >= 0)
 
 
+def _period(node: Any) -> sp.Expr | None:
+    """The change of its argument after which a function repeats; None if it does not."""
+    if isinstance(node, ALIKE):
+        return 2 * sp.pi
+    if isinstance(node, sp.Mod):
+        return node.args[1]
+    period = type(node).data.period if isinstance(node, Table) else None
+    return None if period is None else sp.Float(period, 17)
+
+
 def _is_leaf(node: Any) -> bool:
     return not node.args or is_undefined_function(node) or isinstance(node, sp.Derivative)
 
@@ -162,12 +174,13 @@ class _Search:
         return _Part(node, moving, graph, self._phases(node, k), of_time=k == 0)
 
     def _phases(self, node: Any, k: int) -> list[ca.SX]:
-        """The rates of the phases of all sines and cosines, if a function reads its variable in nothing else."""
+        """The rates of the phases of all that repeats, if a function reads its variable in nothing else."""
         rates: list[ca.SX] = []
         x = self.readings.moving[k]
-        for part in _inside(node, stop=ALIKE):
-            if isinstance(part, ALIKE):
-                rates.append(ca.jacobian(self.low(part.args[0]), x))
+        for part in _inside(node, stop=REPEATING):
+            period = _period(part)
+            if period is not None:
+                rates.append(2 * math.pi * ca.jacobian(self.low(part.args[0]) / self.low(period), x))
             elif isinstance(part, sp.Expr) and _is_leaf(part) and ca.depends_on(self.low(part), x):
                 return []
         return [] if any(ca.depends_on(rate, x) for rate in rates) else [r for r in rates if not r.is_zero()]

@@ -23,6 +23,7 @@ TOLERANCES = 1e4  # of a run: what polynomials may leave out in cells, as cells 
 KEPT = 8  # spans of time that a map is kept of, and maps of a system
 SHELVES = 64  # ranges of an argument for which native code finds edges by itself
 TINY = 2.0**-900
+BEGIN = (5.0**0.5 - 3.0) / 2.0  # of a period: a map begins where nothing jumps, at the least rational part of it
 UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees their features
 
 
@@ -44,7 +45,7 @@ class CellMap:
         They do not depend on what was asked for before: those of a state reach over the next powers of two.
         """
         if self.period:
-            low, high = 0.0, self.period
+            low, high = BEGIN * self.period, (BEGIN + 1.0) * self.period
         elif not self.feature.of_time:
             part, octave = math.frexp(max(abs(low), abs(high), TINY))  # 0.5 <= part < 1
             reach = SPARE * 2.0 ** (octave - (part == 0.5))
@@ -59,10 +60,10 @@ class CellMap:
     def within(self, low: float, high: float, longest: float) -> np.ndarray:
         """The edges (n,) in [low, high] of cells that are no longer than `longest`."""
         edges = self.over(low, high)
-        short = np.diff(edges) <= longest
+        first, short = edges[0], np.diff(edges) <= longest
         edges = edges[np.append(short, False) | np.append(False, short)]
         if self.period:
-            turns = np.arange(math.floor(low / self.period), math.floor(high / self.period) + 1)
+            turns = np.arange(math.floor((low - first) / self.period), math.floor((high - first) / self.period) + 1)
             edges = (edges + self.period * turns[:, None]).ravel()
         return edges[(edges >= low) & (edges <= high)]
 

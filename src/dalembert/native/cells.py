@@ -120,6 +120,12 @@ def _lay(code, numbers, w, stack, low, high, size, least, remainder, edges):
     return count + (count == 0 or edges[count - 1] < high)
 
 
+@jit(f8(Floats, f8, f8))
+def period_start(edges, period, s):
+    """How far the period that contains s lies beyond cells with these edges; 0 without a period."""
+    return period * math.floor((s - edges[0]) / period) if period > 0.0 else 0.0
+
+
 def largest(tape: SeriesTape, low: float, high: float, most: int) -> float:
     """The largest absolute value of a function over [low, high], within a factor of two."""
     w, stack = _room(tape)

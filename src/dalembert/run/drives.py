@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from dalembert.native.cells import period_start
 from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
@@ -32,7 +31,7 @@ def _look_at_edges(plan, mem, t, end):
     w, ints = mapped(plan.maps), ints_at(plan.ints, plan.n_ints)
     for k in range(w.timed):
         period, edges = floats_at(w.periods, w.n)[k], floats_at(ints[w.edges + k], ints[w.counts + k])
-        base = period * math.floor(t / period) if period > 0.0 else 0.0
+        base = period_start(edges, period, t)
         for i in range(edges.size):
             _look(plan, mem, min(max(base + edges[i], t), end))
             if period > 0.0:

@@ -124,7 +124,7 @@ class Engine:
         Errors of steps count beside how far each quantity has come, if `follow` asks for that.
         """
         self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
-        self.reached = np.empty(self.size) if follow else self.units
+        self.reached = np.empty(self.size + 1) if follow else self.units
         self.plan.units, self.plan.reached = address_of(self.units), address_of(self.reached)
         self.plan.follows = follow
 

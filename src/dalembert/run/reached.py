@@ -1,4 +1,4 @@
-"""Distance covered by each coordinate and speed in a run. Errors of explicit steps are relative to it.
+"""Distance covered by each coordinate and speed in a run, and the energy turned over, beside which errors count.
 
 Every quantity counts beside the largest value it has had itself, so that small ones get as many digits as large ones.
 It counts as at least a small part of its size, because what is smaller may be made of the errors of others: an angle
@@ -21,12 +21,22 @@ from dalembert.run.ways import inertia_of
 ERRORS = 2.0**21  # times rtol: the part of its size below which a quantity may be made of errors of others
 
 
-@jit(i8(Plan, Floats, Floats, f8))
-def set_off(plan, mem, z, rtol):
-    """Begin at the start z of a run."""
-    reached, least = floats_at(plan.reached, plan.nq + plan.nu), min(1.0, ERRORS * rtol)
-    for i in range(reached.size):
+@jit(i8(Plan, Floats, Floats, f8, f8))
+def set_off(plan, mem, z, energy, rtol):
+    """Begin at the start z of a run, beside which the balance has this `energy`."""
+    size = plan.nq + plan.nu
+    reached, least = floats_at(plan.reached, size + 1), min(1.0, ERRORS * rtol)
+    for i in range(size):
         reached[i] = max(abs(z[i]), least * mem[plan.sizes + i])
+    reached[size] = energy
+    return 0
+
+
+@jit(i8(Plan, f8))
+def turn_over(plan, energy):
+    """Note the energy that the balance has come to be judged beside."""
+    reached, size = floats_at(plan.reached, plan.nq + plan.nu + 1), plan.nq + plan.nu
+    reached[size] = max(reached[size], energy)
     return 0
 
 

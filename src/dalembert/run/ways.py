@@ -50,21 +50,30 @@ def travelled(plan, mem, kind, span):
     return finite(energy)
 
 
+@jit(i8(Plan, Floats, i8, f8))
+def _nudge(plan, mem, kind, way):
+    """Move coordinates of a kind a small part of a way, given as an energy, and evaluate the forces there."""
+    kinds, ints = sizing_at(plan.sizing).kinds, ints_at(plan.ints, plan.n_ints)
+    for i in range(plan.nq):
+        if ints[kinds + i] == kind and mem[plan.shift + i] > 0.0:
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    return 0
+
+
 @jit(f8(Plan, Floats, Floats, i8, f8))
 def _period(plan, mem, z, kind, way):
     """The time in which forces turn coordinates of a kind back, by how they change on a small part of a way.
 
-    `way` is its energy. Infinite if they do not change.
+    `way` is its energy. Infinite if they do not change. They are compared beyond the start: it may lie on a jump, which
+    is no stiffness.
     """
-    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
-    nu, square = plan.nu, 0.0
-    for j in range(nu):
+    square = 0.0
+    _nudge(plan, mem, kind, way)
+    for j in range(plan.nu):
         mem[plan.rhs + j] = mem[plan.force + j]
-    for i in range(plan.nq):
-        if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
-            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
-    call_kernel(plan.dynamics, mem, plan.x, plan.out)
-    for j in range(nu):
+    _nudge(plan, mem, kind, way)
+    for j in range(plan.nu):
         inertia = inertia_of(plan, mem, j)
         change = abs(mem[plan.force + j] - mem[plan.rhs + j])
         if change > 1e-12 * abs(mem[plan.rhs + j]) and inertia > 0.0:

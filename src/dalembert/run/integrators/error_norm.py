@@ -27,10 +27,11 @@ def error_norm(plan, error, z, znew, rtol, atol):
 def explicit_work_error(plan, error, z, znew, rtol, atol):
     """Error of the work, if there is any, relative to WORK_TOLERANCES times the tolerances and its energy.
 
-    A push between two steps is exact for the speeds and not for the work, if it is a polynomial.
+    A push between two steps is exact for the speeds and not for the work, if it is a polynomial. The energy is the one
+    that the certificate judges the balance beside, as far as it is known.
     """
     size = plan.nq + plan.nu
-    unit = floats_at(plan.units, size + 1)[size]
+    unit = floats_at(plan.reached, size + 1)[size]
     return error[size] / (WORK_TOLERANCES * (atol * unit + rtol * max(unit, abs(z[size]), abs(znew[size]))))
 
 

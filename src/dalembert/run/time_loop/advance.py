@@ -29,13 +29,14 @@ from dalembert.native.plan import (
 from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.reached import count_round_off, reach, set_off
+from dalembert.run.reached import count_round_off, reach, set_off, turn_over
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
 from dalembert.run.time_loop.argument_maps import SEEN, UNKNOWN, go_on, mapped, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
-from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
+from dalembert.run.time_loop.energy import DENSE, begin_weighing, energy_size, potential_jump, weigh, weighed
 from dalembert.run.time_loop.event_location import begin, watch
 from dalembert.run.time_loop.event_watch import is_crowded, watched
+from dalembert.run.time_loop.jump_departure import depart
 from dalembert.run.time_loop.singular import begin_following, conditioning, follow, is_noticed, is_suspect, look_back
 from dalembert.solve.solver import call_judge
 
@@ -250,6 +251,8 @@ def conclude(plan, mem, clock, h, t_new):
         return EVENT
     if clock.accepted >= clock.weigh_at or t_new >= clock.t_end:
         weigh(plan, mem, clock.energy, t_new, znew)
+        if plan.follows:
+            turn_over(plan, energy_size(plan, mem, weighed(clock.energy), t_new))
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
@@ -392,7 +395,7 @@ def _plan_first_step(plan, mem, clock):
 def launch(plan, mem, clock, budget):
     """Rates at the start and the length of the first step, then `proceed`.
 
-    UNSOUND, before a step is made, if a recalled choice is not good at the start.
+    Before a step is made: UNSOUND if a recalled choice is not good at the start, UNMAPPED if a map is missing there.
     """
     n, where = clock.nz, clock.conditioning
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
@@ -406,9 +409,11 @@ def launch(plan, mem, clock, budget):
         return UNSOUND
     if not finite:
         return NOT_FINITE
+    if plan.maps != 0 and depart(plan, mem, clock, z, zdot, znew, stages[:n]) != OK:
+        return UNMAPPED
     move(stages, 0, zdot, 0, n)
     if plan.follows:
-        set_off(plan, mem, z, clock.rtol)
+        set_off(plan, mem, z, energy_size(plan, mem, weighed(clock.energy), clock.t), clock.rtol)
     remember(plan, mem, clock.t)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)

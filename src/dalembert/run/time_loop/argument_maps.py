@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.equations.maps import SHELVES, SPARE, TINY
-from dalembert.native.cells import FINEST
+from dalembert.native.cells import FINEST, period_start
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
@@ -63,9 +63,7 @@ def _cell(edges, s, guess):
 @jit(f8(Floats, f8, f8, f8, f8, i8))
 def _farthest(edges, period, s, goal, reach, first):
     """Largest value, up to `goal`, to which a step may raise an argument from s, which lies in the cell `first`."""
-    base, cell = 0.0, first
-    if period > 0.0:
-        base = period * math.floor(s / period)
+    base, cell = period_start(edges, period, s), first
     least, shortest = SLIVER * (edges[edges.size - 1] - edges[0]), edges[cell + 1] - edges[cell]
     end = max(min(base + edges[cell + 1], s + reach * shortest), s + least)
     if end < base + edges[cell + 1]:
@@ -89,11 +87,9 @@ def _farthest(edges, period, s, goal, reach, first):
 
 
 @jit(f8(Floats, f8, f8, f8, i8))
-def _next_jump(edges, period, s, high, first):
+def next_jump(edges, period, s, high, first):
     """The first jump beyond s, which lies in the cell `first`, up to `high`; infinity if there is none."""
-    base, cell = 0.0, first
-    if period > 0.0:
-        base = period * math.floor(s / period)
+    base, cell = period_start(edges, period, s), first
     while base + edges[cell + 1] <= high:
         cell += 1
         if cell == edges.size - 1:
@@ -106,12 +102,11 @@ def _next_jump(edges, period, s, high, first):
 
 
 @jit(i8(Plan, Floats, Maps, i8, f8))
-def _find_cell(plan, mem, w, k, s):
+def find_cell(plan, mem, w, k, s):
     """The cell of function k that s lies in."""
     ints = ints_at(plan.ints, plan.n_ints)
     edges, period = floats_at(ints[w.edges + k], ints[w.counts + k]), floats_at(w.periods, w.n)[k]
-    place = s - period * math.floor(s / period) if period > 0.0 else s
-    ints[w.cells + k] = _cell(edges, place, ints[w.cells + k])
+    ints[w.cells + k] = _cell(edges, s - period_start(edges, period, s), ints[w.cells + k])
     return ints[w.cells + k]
 
 
@@ -144,7 +139,7 @@ def _reach_over(plan, mem, w, k, low, high):
 def _allowed(plan, mem, w, k, s, goal):
     """Like `_farthest`, for function k."""
     ints = ints_at(plan.ints, plan.n_ints)
-    edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), _find_cell(plan, mem, w, k, s)
+    edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), find_cell(plan, mem, w, k, s)
     return _farthest(edges, floats_at(w.periods, w.n)[k], s, goal, w.reach, cell)
 
 
@@ -160,7 +155,7 @@ def time_limit(plan, mem, t, h, t_end):
 
 
 @jit(i8(Plan, Floats, Maps, f8, Floats, Floats, i8))
-def _take_arguments(plan, mem, w, t, z, zdot, target):
+def take_arguments(plan, mem, w, t, z, zdot, target):
     """Arguments and their rates at (t, z) with rates zdot, into a block of mem."""
     size = w.n_rates
     mem[w.input] = t
@@ -171,7 +166,7 @@ def _take_arguments(plan, mem, w, t, z, zdot, target):
 
 
 @jit(i8(Plan, Floats, Maps, f8, Floats, Floats))
-def _set_out(plan, mem, w, t, z, zdot):
+def set_out(plan, mem, w, t, z, zdot):
     """Arguments at the start of a run, and their sizes, from those of coordinates and speeds.
 
     Sizes are made unlike: the difference of two coordinates has a size too.
@@ -180,12 +175,12 @@ def _set_out(plan, mem, w, t, z, zdot):
     move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
     for i in range(w.n_rates):
         mem[rates + i] = mem[plan.sizes + i] * (0.5 + GOLDEN * i % 1.0)
-    _take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
+    take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
     for k in range(w.timed, w.n):
         at = w.begins + ints[w.arguments + k]
         size = max(abs(mem[at]), abs(mem[at + w.n_arguments]))
         mem[w.sizes + k] = size if math.isfinite(size) else 0.0
-    return _take_arguments(plan, mem, w, t, z, zdot, w.begins)
+    return take_arguments(plan, mem, w, t, z, zdot, w.begins)
 
 
 @jit(f8(f8, f8, f8, f8, f8))
@@ -247,13 +242,12 @@ def _is_inside(plan, mem, w, k, low, high):
     return begin + blur < low and high < end - blur and high - low <= w.reach * (end - begin)
 
 
-@jit(f8(f8, f8, f8, f8, f8, f8))
-def _arrival(at, begin, end, slope, last, margin):
-    """The part of the step at which that cubic first gets to `at` farther than `margin` from either end; else 1."""
+@jit(f8(f8, f8, f8, f8, f8, f8, f8))
+def _arrival(at, begin, end, slope, last, low, latest):
+    """The part of the step, from `low` to `latest`, at which that cubic first gets to `at`; else 1."""
     first, second = _turns(begin, end, slope, last)
-    low = margin
     for top in (first, second, 1.0):
-        high = min(top, 1.0 - margin)
+        high = min(top, latest)
         if high <= low:
             continue
         before = _cubic(low, begin, end, slope, last) - at
@@ -274,7 +268,8 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends.
 
     LONGER if the argument may get to one and its cubic does not, SEEN if there is none. Jumps are known to a FINEST
-    part of the line: a step ends half of that before them, a short one half of it beyond.
+    part of the line: a step ends half of that before them, a short one half of it beyond. That one is made however
+    near the jump is: the first stages of a longer one would be on the other side than the rest of it.
     """
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
@@ -283,15 +278,16 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
     blur = FINEST * (edges[edges.size - 1] - edges[0])
     jump = low - 2.0 * blur
-    first, last = low + mem[w.slacks + k], high - mem[w.slacks + k]  # of the cubic itself
+    least, most = low + mem[w.slacks + k], high - mem[w.slacks + k]  # of the cubic itself
+    slope, last, latest = h * mem[w.begins + m + j], h * mem[w.ends + m + j], 1.0 - margin
     while True:
-        jump = _next_jump(edges, floats_at(w.periods, w.n)[k], jump, high + blur, _find_cell(plan, mem, w, k, jump))
+        jump = next_jump(edges, floats_at(w.periods, w.n)[k], jump, high + blur, find_cell(plan, mem, w, k, jump))
         if jump == math.inf:
             return part
-        if jump + 2.0 * blur < first or jump - blur > last:
+        if jump + 2.0 * blur < least or jump - blur > most:
             part = min(part, LONGER)  # the argument may get there, the cubic does not
-        for side in (jump - 0.5 * blur, jump + 1.5 * blur):
-            part = min(part, _arrival(side, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
+        part = min(part, _arrival(jump - 0.5 * blur, begin, end, slope, last, margin, latest))
+        part = min(part, max(margin, _arrival(jump + 1.5 * blur, begin, end, slope, last, 0.0, latest)))
 
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
@@ -305,8 +301,8 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
     if w.timed == w.n:
         return SEEN
     if w.t != t:
-        _set_out(plan, mem, w, t, z, zdot)
-    _take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
+        set_out(plan, mem, w, t, z, zdot)
+    take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
     if w.moving > 0:
         _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew)
     ints, m, part, w.jumped = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN, 0.0

@@ -227,7 +227,8 @@ class March:
         status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
         while status == UNMAPPED and self.engine.maps is not None:
             self.engine.maps.extend()
-            status = loop.proceed.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
+            again = loop.proceed if self.clock.unmapped else advance  # which may not have got to its first step
+            status = again.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
         if status == MORE:
             seconds = time.perf_counter() - begin
             self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, STEPS_PER_SLICE))
