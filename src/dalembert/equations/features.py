@@ -25,6 +25,7 @@ from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.readings import OF_TIME, Readings
 from dalembert.model.instances import explicit
+from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
 from dalembert.native.enclosures import ORDER
 

@@ -111,7 +111,7 @@ def find_cell(plan, mem, w, k, s):
 
 
 @jit(i8(Plan, Floats, Maps, i8, f8, f8))
-def _reach_over(plan, mem, w, k, low, high):
+def reach_over(plan, mem, w, k, low, high):
     """Whether function k has edges over [low, high], from its shelf if an argument left those that it had.
 
     Those on the shelf reach to a power of two, 4 to 8 times as far as the argument that they were laid for.
@@ -313,7 +313,7 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
         mem[w.lows + k], mem[w.highs + k] = low, high
         if high - low <= STILL * mem[w.sizes + k] or not (low < high and math.isfinite(high - low)):
             continue
-        if not _reach_over(plan, mem, w, k, low, high):
+        if not reach_over(plan, mem, w, k, low, high):
             part = UNKNOWN
         elif part != UNKNOWN and not _is_inside(plan, mem, w, k, low, high):
             seen = (_allowed(plan, mem, w, k, low, high) - low) / (high - low)

@@ -15,7 +15,7 @@ from dalembert.native.plan import Floats, Plan, call_correct, f8, i8, ints_at
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.run_maps import Maps, mapped
 from dalembert.run.status import OK, UNMAPPED
-from dalembert.run.time_loop.argument_maps import find_cell, next_jump, set_out, take_arguments
+from dalembert.run.time_loop.argument_maps import find_cell, next_jump, reach_over, set_out, take_arguments
 from dalembert.run.time_loop.clock import Clock
 
 LONGEST = 1e-3  # of the time in which a system moves by its size: its departure takes no longer
@@ -28,13 +28,10 @@ def _is_mapped(plan, mem, w):
     """True if the maps contain all arguments at hand. Otherwise, leaves for each the range to be mapped."""
     ints, found = ints_at(plan.ints, plan.n_ints), 1
     for k in range(w.timed, w.n):
-        s, count = mem[w.begins + ints[w.arguments + k]], ints[w.counts + k]
+        s = mem[w.begins + ints[w.arguments + k]]
         margin = max(abs(s), mem[w.sizes + k])
         mem[w.lows + k], mem[w.highs + k] = s - margin, s + margin
-        if not (math.isfinite(s) and margin > 0.0) or floats_at(w.periods, w.n)[k] > 0.0:
-            continue
-        edges = floats_at(ints[w.edges + k], count)
-        if count == 0 or s - margin < edges[0] or s + margin > edges[count - 1]:
+        if math.isfinite(s) and 0.0 < margin < math.inf and not reach_over(plan, mem, w, k, s - margin, s + margin):
             found = 0
     return found
 
