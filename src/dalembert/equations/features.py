@@ -126,6 +126,7 @@ class _Search:
     def __init__(self, low: Lowering, s: Symbols, kept: Iterable[sp.Expr]) -> None:
         self.low, self.s, self.z = low, s, ca.SX.sym("s")
         self.kept = kept
+        self.settled: dict[Any, bool] = {}  # whether expressions are known to stay constant
         self.moving = ca.vertsplit(ca.vertcat(s.t, s.q, s.u))
         self.places = {x.element_hash(): k for k, x in enumerate(self.moving)}
         self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
@@ -177,7 +178,9 @@ class _Search:
         """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
             graph = self.low(argument)
-            if self._reads(graph) and not self._is_kept(argument):
+            if argument not in self.settled:
+                self.settled[argument] = not self._reads(graph) or self._is_kept(argument)
+            if not self.settled[argument]:
                 yield _Part(node, graph, function, [], of_time=False)
 
     def _is_kept(self, argument: Any) -> bool:
