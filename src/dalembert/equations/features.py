@@ -145,6 +145,7 @@ class _Search:
     def __init__(self, readings: Readings, kept: Iterable[sp.Expr]) -> None:
         self.readings, self.low, self.s, self.z = readings, readings.low, readings.s, ca.SX.sym("s")
         self.kept = kept
+        self.settled: dict[Any, bool] = {}  # whether expressions are known to stay constant
 
     def run(self, nodes: list[Any]) -> Features:
         """All features. Those inside a function of the same single variable belong to that function."""
@@ -189,7 +190,9 @@ class _Search:
     def _of_several(self, node: Any) -> Iterator[_Part]:
         """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
-            if self.readings.of(argument) and not self._is_kept(argument):
+            if argument not in self.settled:
+                self.settled[argument] = not self.readings.of(argument) or self._is_kept(argument)
+            if not self.settled[argument]:
                 yield _Part(node, self.low(argument), function, [], of_time=False)
 
     def _is_kept(self, argument: Any) -> bool:
