@@ -84,3 +84,16 @@ def test_a_jump_is_a_cell_without_length(expression, jumps):
 def test_more_cells_than_asked_for_are_none():
     _, tape = tape_of(sp.exp(sp.cos(100 * t)))
     assert lay_cells(tape, 0.0, 1000.0, 1.0, 0.0, 10_000) is None
+
+
+@pytest.mark.parametrize("span", [1e-2, 1e-4, 1e-6])
+def test_a_late_axis_is_not_halved_below_what_numbers_resolve(span):
+    """Numbers are 1.2e-7 apart there: a cell whose middle is its end was halved for ever, beyond the stack."""
+    begin = 1e9
+    _, tape = tape_of(sp.Max(0, sp.tan((t - begin) / span)))
+    size = largest(tape, begin, begin + 3 * span, 100_000)
+    edges = lay_cells(tape, begin, begin + 3 * span, size, 0.0, 100_000)
+    assert edges[0] == begin
+    assert edges[-1] == begin + 3 * span
+    assert (np.diff(edges) >= 0.0).all()
+    assert len(edges) < 10_000

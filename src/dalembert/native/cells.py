@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.native.enclosures import ORDER, UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
-from dalembert.native.precision import EPSILON
+from dalembert.native.precision import EPSILON, RESOLVED
 from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Floats, Ints, f8, i8
 
@@ -26,6 +26,12 @@ FEW = 4096  # cells that there is room for at first
 PATIENCE = 16  # times as many cells are looked at as there is room for: towards a jump they are halved 40 times
 
 
+@jit(f8(f8, f8))
+def _shortest(low, high):
+    """The length below which cells of [low, high] are not halved: next to it numbers have no middle, late in time."""
+    return max(FINEST * (high - low), RESOLVED * max(abs(low), abs(high)))
+
+
 @jit(f8(Ints, Floats, Floats, f8))
 def _value(code, numbers, w, x):
     """The absolute value of a function at a point; 0 if it has none."""
@@ -34,10 +40,10 @@ def _value(code, numbers, w, x):
     return value if math.isfinite(value) else 0.0
 
 
-@jit(f8(Ints, Floats, Floats, Floats, f8, f8, f8, i8))
-def _largest(code, numbers, w, stack, low, high, shortest, most):
+@jit(f8(Ints, Floats, Floats, Floats, f8, f8, i8))
+def _largest(code, numbers, w, stack, low, high, most):
     """The largest absolute value in [low, high], within a factor of SHARP if that takes at most `most` enclosures."""
-    size, depth = 0.0, 1
+    size, depth, shortest = 0.0, 1, _shortest(low, high)
     for k in range(SAMPLES + 1):
         size = max(size, _value(code, numbers, w, low + (high - low) * k / SAMPLES))
     stack[0], stack[1] = low, high
@@ -90,7 +96,7 @@ def _lay(code, numbers, w, stack, low, high, size, least, remainder, edges):
     Neighbours that are one fine cell are joined. A jump is a cell without length; one on the edge between two short
     cells is found in both, and counts once.
     """
-    shortest, count, depth, left = FINEST * (high - low), 0, 1, PATIENCE * edges.size
+    shortest, count, depth, left = _shortest(low, high), 0, 1, PATIENCE * edges.size
     begin, jumped = low, math.nan  # of the cell written last, and the end of the last jump
     stack[0], stack[1] = low, high
     while depth > 0:
@@ -129,7 +135,7 @@ def period_start(edges, period, s):
 def largest(tape: SeriesTape, low: float, high: float, most: int) -> float:
     """The largest absolute value of a function over [low, high], within a factor of two."""
     w, stack = _room(tape)
-    return float(_largest(tape.code, tape.numbers, w, stack, low, high, FINEST * (high - low), most))
+    return float(_largest(tape.code, tape.numbers, w, stack, low, high, most))
 
 
 def lay_cells(
