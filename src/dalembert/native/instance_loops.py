@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.native.kernel import Kernel, Use, fuses, load_bound
-from dalembert.native.llvm_ir import Block, Chunks, declare, emit_chunks, pointer
+from dalembert.native.llvm_ir import BasicBlock, Chunks, declare, emit_chunks, pointer
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.program import Program, read_program
 from dalembert.native.sine_cosine import ASIDE, declare_sines, define_sines
@@ -83,7 +83,9 @@ def _short(number: int, program: Program, term: Term) -> tuple[list[str], set[in
         if op == ca.OP_INPUT:
             lines += _argument(f"v{value}", program.arguments[value][0], term)
             names[value] = f"%v{value}"
-    block = Block(Program(program.operations, program.arguments, program.order, {}), {}, lines, names, label="loop")
+    block = BasicBlock(
+        Program(program.operations, program.arguments, program.order, {}), {}, lines, names, label="loop"
+    )
     block.compute_all(program.order, fuses=fuses())
     for value, rows in program.outputs.items():
         for row in rows:

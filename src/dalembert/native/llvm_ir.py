@@ -104,7 +104,7 @@ def place_turns(program: Program, turns: Sequence[int], first: int) -> tuple[dic
 
 
 @dataclass
-class Block:
+class BasicBlock:
     """The text of one chunk as it grows, and the values it can name."""
 
     program: Program
@@ -273,14 +273,14 @@ def _cut(program: Program, chunk: int, *, fuses: bool) -> Iterator[tuple[list[in
     yield from ((order[i : i + chunk], False) for i in range(since, len(order), chunk))
 
 
-def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[Block], int]:
+def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[BasicBlock], int]:
     """Every chunk, and the length of the work array."""
     parts = list(_cut(program, chunk, fuses=fuses)) or [([], False)]
     chunk_of = {value: c for c, (part, _) in enumerate(parts) for value in part}
     slots, length = assign_slots(program, chunk_of, len(parts))
     blocks = []
     for c, (part, apart) in enumerate(parts):
-        block = Block(program, slots)
+        block = BasicBlock(program, slots)
         if c == 0:  # inputs and constants that are results themselves belong to no chunk
             for leaf in program.outputs:
                 if program.operations[leaf] in LEAVES:

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.native.llvm_ir import Block, declare, pointer
+from dalembert.native.llvm_ir import BasicBlock, declare, pointer
 from dalembert.native.loop_turns import Turns, emit_turns, take_turns
 from dalembert.native.loop_widening import widen
 from dalembert.native.program import BITS, Program, schedule
@@ -129,7 +129,7 @@ def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]
         lines += _gather(value, table, at, base)
         names[value] = f"%v{value}"
         place, here, shared = place + 1, here + varies, shared + (not varies)
-    block = Block(form.program, {}, inner, names, label="loop")
+    block = BasicBlock(form.program, {}, inner, names, label="loop")
     block.compute_all(form.program.order, fuses=fuses)
     for base, values in (("out", form.results), ("kept", form.kept)):
         for value in values:

@@ -61,15 +61,15 @@ def _nudge(plan, mem, kind, way):
     return 0
 
 
-@jit(f8(Plan, Floats, Floats, i8, f8))
-def _period(plan, mem, z, kind, way):
+@jit(f8(Plan, Floats, Floats, i8, f8, i8))
+def _period(plan, mem, z, kind, way, ahead):
     """The time in which forces turn coordinates of a kind back, by how they change on a small part of a way.
 
-    `way` is its energy. Infinite if they do not change. They are compared beyond the start: it may lie on a jump, which
-    is no stiffness.
+    `way` is its energy. Infinite if they do not change. They are compared from so many such parts `ahead` on.
     """
     square = 0.0
-    _nudge(plan, mem, kind, way)
+    for _ in range(ahead):
+        _nudge(plan, mem, kind, way)
     for j in range(plan.nu):
         mem[plan.rhs + j] = mem[plan.force + j]
     _nudge(plan, mem, kind, way)
@@ -126,18 +126,28 @@ def _straight(plan, mem, z, kind, way):
     return shortest
 
 
-@jit(f8(Plan, Floats, Floats, i8, f8))
-def find_way(plan, mem, z, kind, span):
-    """Energy of the distance that coordinates of a kind cover from the state z within `span`, before they turn back."""
-    call_accelerate(plan.accelerate, (plan, mem))
-    call_kernel(plan.dynamics, mem, plan.x, plan.out)
-    way = _reached(plan, mem, kind, span)
+@jit(f8(Plan, Floats, Floats, i8, f8, f8, i8))
+def _settle(plan, mem, z, kind, span, way, ahead):
+    """A way made shorter until it lasts; negative if it does not. `ahead` as in `_period`."""
     for _ in range(SHORTENINGS):
         if way == 0.0:
             return 0.0
-        back = min(span, _period(plan, mem, z, kind, way))
+        back = min(span, _period(plan, mem, z, kind, way, ahead))
         shorter = min(_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
         if shorter > SETTLED_ENERGY * way:
             return shorter
         way = shorter
-    return way
+    return -way
+
+
+@jit(f8(Plan, Floats, Floats, i8, f8))
+def find_way(plan, mem, z, kind, span):
+    """Energy of the distance that coordinates of a kind cover from the state z within `span`, before they turn back.
+
+    A way that becomes ever shorter starts on a jump of the forces, which is no stiffness: they are compared beyond it.
+    """
+    call_accelerate(plan.accelerate, (plan, mem))
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    way = _reached(plan, mem, kind, span)
+    found = _settle(plan, mem, z, kind, span, way, 0)
+    return found if found >= 0.0 else abs(_settle(plan, mem, z, kind, span, way, 1))

@@ -14,10 +14,10 @@ from dalembert.equations.derived import Derived
 from dalembert.equations.features import NO_FEATURES, Features
 from dalembert.equations.kinds.assembly import Assembly
 from dalembert.equations.kinds.components import Components
-from dalembert.equations.kinds.elements import Elements
-from dalembert.equations.kinds.groups import Bundle, Group, group
-from dalembert.equations.kinds.kind import Kind, Sizes
-from dalembert.equations.kinds.part import Part, derive_part
+from dalembert.equations.kinds.derived_group import DerivedGroup, derive_part
+from dalembert.equations.kinds.elements import ElementReader
+from dalembert.equations.kinds.groups import Bundle, ElementGroup, group
+from dalembert.equations.kinds.kind import ElementKind, Sizes
 from dalembert.equations.kinds.shapes import NotAnElementError
 from dalembert.equations.kinks import Bends
 from dalembert.equations.laws import Row, law_of
@@ -59,10 +59,10 @@ def assembled(statement: Statement, progress: Callable[[str], None]) -> Assemble
     return Assembled(assembly, Bends([], []), NO_FEATURES, {"kinks": instants})
 
 
-def _derive(statement: Statement, components: Components, progress: Callable[[str], None]) -> list[Part]:
+def _derive(statement: Statement, components: Components, progress: Callable[[str], None]) -> list[DerivedGroup]:
     """The equations of all groups; elements with features are derived with the rare ones, each by itself."""
-    frequent, rare = group(Elements(statement, components).all())
-    parts = list[Part]()
+    frequent, rare = group(ElementReader(statement, components).all())
+    parts = list[DerivedGroup]()
     for one in frequent:
         part = derive_part(statement, components, one, progress)
         if part.has_features:
@@ -70,7 +70,7 @@ def _derive(statement: Statement, components: Components, progress: Callable[[st
         else:
             parts.append(part)
     if rare:
-        parts.append(derive_part(statement, components, Group([Bundle.of(rare)], alike=False), progress))
+        parts.append(derive_part(statement, components, ElementGroup([Bundle.of(rare)], alike=False), progress))
     return parts
 
 
@@ -88,7 +88,7 @@ def _with_features(a: Assembly, others: Derived) -> Assembled:
 class _Numbering:
     """Finds what the rows and variables of all instances are in the system."""
 
-    def __init__(self, statement: Statement, components: Components, parts: Sequence[Part]) -> None:
+    def __init__(self, statement: Statement, components: Components, parts: Sequence[DerivedGroup]) -> None:
         self._statement, self._components, self._parts = statement, components, parts
         constraints = statement.constraints
         kept, fixed = set[int](), set[int]()
@@ -119,13 +119,13 @@ class _Numbering:
         kinds = tuple(map(self._kind, self._parts))
         return Assembly(rows, invariants, kinds, sizes, tuple(st.parameters.values()))
 
-    def _kind(self, part: Part) -> Kind:
+    def _kind(self, part: DerivedGroup) -> ElementKind:
         instances, d, every = part.group.instances, part.equations, self._components.all
         shapes = [instance.shape for instance in instances]
         q = _table([[k for c in shape.components for k in every[c].coordinates] for shape in shapes])
         own = _table([[k for c in i.places("kinematics") for k in every[c].coordinates] for i in instances])
         numbers = [shape.numbers if part.group.alike else () for shape in shapes]
-        return Kind(
+        return ElementKind(
             name=part.group.name,
             mechanics=d.mechanics,
             q=q,
@@ -139,14 +139,14 @@ class _Numbering:
             works=d.works,
         )
 
-    def _rows(self, part: Part, names: Sequence[str], numbers: dict[int, int]) -> list[list[int]]:
+    def _rows(self, part: DerivedGroup, names: Sequence[str], numbers: dict[int, int]) -> list[list[int]]:
         """Numbers of the constraints of each instance, in the order in which the first one has the names."""
         place = {self._statement.constraints[k].name: i for i, k in enumerate(part.constraints)}
         order = [place[name] for name in names]
         own = (instance.places("constraints") for instance in part.group.instances)
         return [[numbers[places[i]] for i in order] for places in own]
 
-    def _invariants(self, part: Part) -> list[list[int]]:
+    def _invariants(self, part: DerivedGroup) -> list[list[int]]:
         """Numbers of the stated invariants of each instance, then of its constraints that became some."""
         stated = [instance.places("invariants") for instance in part.group.instances]
         became = self._rows(part, part.equations.invariants[len(stated[0]) :], self._invariant)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.blocks import BY_ROWS, FLAT, LOWER, OF_STATE, Block, blocks_of
-from dalembert.equations.kinds.kind import Kind, Places, Sizes
+from dalembert.equations.kinds.kind import BlockPlaces, ElementKind, Sizes
 from dalembert.equations.kinds.write_out import write_out
 from dalembert.equations.laws import Row
 from dalembert.equations.mechanics import Mechanics
@@ -49,7 +49,7 @@ class Assembly:
 
     rows: tuple[Row, ...]
     invariants: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ElementKind, ...]
     sizes: Sizes
     defaults: tuple[float, ...]
 
@@ -121,30 +121,30 @@ class Assembly:
         return self._layout(name)[1]
 
     @cached_property
-    def _layouts(self) -> dict[str, tuple[list[Places], int]]:
+    def _layouts(self) -> dict[str, tuple[list[BlockPlaces], int]]:
         return {}
 
-    def _layout(self, name: str) -> tuple[list[Places], int]:
+    def _layout(self, name: str) -> tuple[list[BlockPlaces], int]:
         """Places of the blocks of a function, and the length of its result."""
         if name not in self._layouts:
             self._layouts[name] = self._lay_out(name)
         return self._layouts[name]
 
-    def _lay_out(self, name: str) -> tuple[list[Places], int]:
-        found, end = list[Places](), 0
+    def _lay_out(self, name: str) -> tuple[list[BlockPlaces], int]:
+        found, end = list[BlockPlaces](), 0
         for of_kinds in zip(*(blocks_of(kind.mechanics, name) for kind in self.kinds), strict=True):
             place, size = self._places(of_kinds, end)
             found.append(place)
             end += size
         return found, end
 
-    def _places(self, blocks: Sequence[Block], first: int) -> tuple[Places, int]:
+    def _places(self, blocks: Sequence[Block], first: int) -> tuple[BlockPlaces, int]:
         """Places of a block, given as each kind has it, from `first` on, and its size."""
         block = blocks[0]
         height, width = self.sizes.total(block.rows), self.sizes.total(block.columns)
         if block.form is FLAT:
-            return Places(first, width, by_columns=False, keys=None), height * width
-        place = Places(first, height if block.form is LOWER else width, block.form is LOWER, None)
+            return BlockPlaces(first, width, by_columns=False, keys=None), height * width
+        place = BlockPlaces(first, height if block.form is LOWER else width, block.form is LOWER, None)
         keys = []
         for kind, own in zip(self.kinds, blocks, strict=True):
             rows, columns, _ = kind.entries(own, self.sizes)

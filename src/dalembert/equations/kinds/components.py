@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.reading import nodes
@@ -103,10 +101,17 @@ class Components:
             own = [number for number in (self._numbers.get(id(e), -1) for e in place) if number >= 0]
             first += own[:-1]
             second += own[1:]
-        n = len(self._numbers)
-        ends = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
-        links = coo_matrix((np.ones(len(first)), ends), shape=(n, n))
-        return np.asarray(connected_components(links, directed=False)[1])
+        parent = list(range(len(self._numbers)))
+
+        def root(k: int) -> int:
+            while parent[k] != k:
+                parent[k] = parent[parent[k]]
+                k = parent[k]
+            return k
+
+        for one, other in zip(first, second, strict=True):
+            parent[root(one)] = root(other)
+        return np.array([root(k) for k in range(len(parent))], dtype=np.int64)
 
     def _read(self, rate: sp.Expr) -> Iterator[int]:
         """Numbers of the variables that a rate reads."""

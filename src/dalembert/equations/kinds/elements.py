@@ -16,7 +16,7 @@ from dalembert.model.reading import content_key
 from dalembert.model.statement import Energy, Statement
 
 
-class Element(NamedTuple):
+class KindElement(NamedTuple):
     """An item: the list of the statement in which it stands, what stands there, and where (of constraints: several)."""
 
     field: str
@@ -25,7 +25,7 @@ class Element(NamedTuple):
     shape: Shape
 
 
-class Elements:
+class ElementReader:
     """Reads the elements of a statement. Raises `NotAnElementError` for what only the whole model can say."""
 
     def __init__(self, statement: Statement, components: Components) -> None:
@@ -33,7 +33,7 @@ class Elements:
         self._parameters = {id(p): k for k, p in enumerate(statement.parameters)}
         self._equal = {p: k for k, p in enumerate(statement.parameters)}
 
-    def all(self) -> list[Element]:
+    def all(self) -> list[KindElement]:
         """Every element: kinematics, inertia, forces, energies, constraints, invariants."""
         st = self._statement
         refused = (st.unknowns, st.frictions, st.matrices, st.nonideal_forces, st.nonideal_generalized)
@@ -50,13 +50,13 @@ class Elements:
         found += self._constraints()
         return found + [self._read("invariants", [h], k, _invariant) for k, h in enumerate(st.invariants)]
 
-    def _kinematic(self, component: int) -> Element:
+    def _kinematic(self, component: int) -> KindElement:
         whole = self._components.all[component]
-        return Element(
+        return KindElement(
             "kinematics", (), (component,), Shape(whole.shape, (component,), whole.parameters, (), whole.numbers)
         )
 
-    def _constraints(self) -> Iterator[Element]:
+    def _constraints(self) -> Iterator[KindElement]:
         """Constraints, those of one joint together: they share their arguments."""
         constraints = self._statement.constraints
         for _, group in groupby(enumerate(constraints), key=lambda item: (content_key(item[1].stated), item[1].level)):
@@ -68,14 +68,14 @@ class Elements:
 
     def _read(
         self, field: str, content: Sequence[Any], places: int | tuple[int, ...], read: Callable[..., None]
-    ) -> Element:
+    ) -> KindElement:
         reader = ShapeReader(self._components, self._parameters, self._equal)
         try:
             for item in content:
                 read(reader, item, self._statement)
         except RecursionError:
             raise NotAnElementError from None
-        return Element(field, tuple(content), places if isinstance(places, tuple) else (places,), reader.shape())
+        return KindElement(field, tuple(content), places if isinstance(places, tuple) else (places,), reader.shape())
 
 
 def _particle(reader: ShapeReader, particle: Any, statement: Statement) -> None:

@@ -1,4 +1,4 @@
-"""`Kind`: the equations of one element in variables of its own, and its instances as tables of indices and numbers."""
+"""`ElementKind`: the equations of one element in its own variables, and tables of its instances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.native.instance_loops import Term
 
 
-class Places(NamedTuple):
+class BlockPlaces(NamedTuple):
     """Where the entries of a block stand in a function's result: all of them, or the nonzeros in the order of `keys`.
 
     The key of an entry is the place that it would have if all of the block were written, by rows, or by columns.
@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ElementKind:
     """The `mechanics` of one element, and for its n instances: what its variables and rows are in the system.
 
     `q` (n, nq), `u`, `parameters`, `rows`, `invariants` and `velocities` are indices; the last parameters of the
@@ -99,7 +99,7 @@ class Kind:
         mechanics = Mechanics.from_function(ca.Function.deserialize(text), rows)
         self.__dict__.update(state, mechanics=mechanics)
 
-    def term(self, name: str, sizes: Sizes, places: Sequence[Places]) -> Term:
+    def term(self, name: str, sizes: Sizes, places: Sequence[BlockPlaces]) -> Term:
         """What the kind adds to a function of the system whose blocks have these places."""
         columns, places_of = [ca.SX(0, 1)], [np.zeros((self.count, 0), dtype=np.int64)]
         for block, place in zip(blocks_of(self.mechanics, name), places, strict=True):

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.blocks import Block
-from dalembert.equations.kinds.kind import Kind, Sizes
+from dalembert.equations.kinds.kind import ElementKind, Sizes
 from dalembert.equations.laws import Row
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.symbols import Symbols
@@ -20,7 +20,7 @@ OF_ROWS_AND_COLUMNS = (  # each graph of the mechanics, then the letters of its 
 RANGES = {name: (letters[0], letters[1]) for name, letters in map(str.split, OF_ROWS_AND_COLUMNS)}
 
 
-def write_out(kinds: Sequence[Kind], s: Symbols, la: ca.SX, rows: tuple[Row, ...], sizes: Sizes) -> Mechanics:
+def write_out(kinds: Sequence[ElementKind], s: Symbols, la: ca.SX, rows: tuple[Row, ...], sizes: Sizes) -> Mechanics:
     """The mechanics of the sum of all instances, in the variables of `s` and la."""
     graphs = {name: ca.SX(sizes.of(r), sizes.of(c)) for name, (r, c) in RANGES.items()}
     x = ca.vertcat(s.x, s.ud, la)
@@ -52,7 +52,7 @@ def nonzeros_of(matrix: ca.SX) -> ca.SX:
     return ca.reshape(matrix.nz[:], matrix.nnz(), 1)
 
 
-def _arguments(kind: Kind, sizes: Sizes, y: ca.SX) -> ca.SX:
+def _arguments(kind: ElementKind, sizes: Sizes, y: ca.SX) -> ca.SX:
     """Arguments (x, u', la) of all instances, a column each."""
     read, first = kind.reads(sizes, "1quwur"), kind.first_number
     entries = ca.reshape(y[read.ravel().tolist()], read.shape[1], kind.count)

@@ -1,4 +1,4 @@
-"""`Part`: the first instance of a group as a statement of its own, and the equations derived from it."""
+"""`DerivedGroup`: the first instance of a group as a statement of its own, and the equations derived from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.equations.derived import Derived, derive
 from dalembert.equations.kinds.components import Components
-from dalembert.equations.kinds.groups import Bundle, Group
+from dalembert.equations.kinds.groups import Bundle, ElementGroup
 from dalembert.equations.kinds.shapes import NotAnElementError
 from dalembert.equations.probe import cancel
 from dalembert.model.instances import difference
@@ -21,10 +21,10 @@ from dalembert.model.vectors import ORIGIN, derivative
 from dalembert.scattered import Scattered
 
 
-class Part(NamedTuple):
+class DerivedGroup(NamedTuple):
     """A group and the equations of its first instance, whose constraints have the indices `constraints`."""
 
-    group: Group
+    group: ElementGroup
     equations: Derived
     constraints: list[int]
 
@@ -34,13 +34,15 @@ class Part(NamedTuple):
         return any(self.equations.bends) or bool(self.equations.features.found)
 
 
-def derive_part(statement: Statement, components: Components, group: Group, progress: Callable[[str], None]) -> Part:
+def derive_part(
+    statement: Statement, components: Components, group: ElementGroup, progress: Callable[[str], None]
+) -> DerivedGroup:
     """The equations of a group. Raises `NotAnElementError` if checks find a fault: the whole model then says which."""
     first = group.instances[0]
     found = derive(_statement_of(statement, components, first, alike=group.alike), progress)
     if found.faults or not _are_invariant(found, len(first.shape.numbers) if group.alike else 0):
         raise NotAnElementError
-    return Part(group, found, first.places("constraints"))
+    return DerivedGroup(group, found, first.places("constraints"))
 
 
 def _are_invariant(found: Derived, numbers: int) -> bool:
