@@ -107,7 +107,7 @@ class Functions(Mapping[str, ca.Function]):
 
     @property
     def structure(self) -> Mechanics | Summed:
-        """What patterns of matrices are asked of: kinds, as long as these are not written out, or the one graph."""
+        """The kinds, or the one graph: either has the patterns of the matrices."""
         return self.kinds or self.mechanics
 
     def size_out(self, name: str) -> int:

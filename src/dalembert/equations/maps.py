@@ -20,7 +20,7 @@ from dalembert.native.workspace import NOTHING
 MOST_CELLS = 200_000  # of one function
 SPARE = 4.0  # times the next power of two: how far maps of states reach, so that they last longer
 TOLERANCES = 1e4  # of a run: what polynomials may leave out in cells, as cells and steps of order 8 shrink alike
-KEPT = 8  # spans of time that a map is kept of, and maps of a system
+KEPT_SPANS = 8  # spans of time that a map is kept of, and maps of a system
 SHELVES = 64  # ranges of an argument for which native code finds edges by itself
 TINY = 2.0**-900
 BEGIN = (5.0**0.5 - 3.0) / 2.0  # of a period: a map begins where nothing jumps, at the least rational part of it
@@ -52,7 +52,7 @@ class CellMap:
             low, high = -reach, reach
         edges = self._laid.get((low, high))
         if edges is None:
-            if self.feature.of_time and len(self._laid) >= KEPT:
+            if self.feature.of_time and len(self._laid) >= KEPT_SPANS:
                 self._laid.clear()
             edges = self._laid[low, high] = self._lay(low, high)
         return edges
@@ -117,7 +117,7 @@ class CellMaps:
         self._laid: tuple[tuple[float, float], Laid] | None = None
 
     def laid_over(self, span: tuple[float, float]) -> Laid:
-        """What is known of the maps before a run over `span`."""
+        """Edges known before a run over `span`."""
         if self._laid is None or self._laid[0] != span:
             edges = [m.over(*span) if m.feature.of_time or m.period else NOTHING for m in self.maps]
             table, n = np.zeros((3, self.features), dtype=np.int64), len(edges)
@@ -142,7 +142,7 @@ def maps_of(system: System, parameters: np.ndarray, tolerance: float = 0.0) -> C
     found = known.get(key)
     if found is None:
         found = CellMaps(system, parameters, remainder)
-        if len(known) >= KEPT:
+        if len(known) >= KEPT_SPANS:
             known.clear()  # run after run may have other parameters
         known[key] = found
     return found

@@ -1,4 +1,4 @@
-"""What expressions read of time, coordinates and speeds, found in their graphs."""
+"""Variables that expressions read, of time, coordinates and speeds, found in their graphs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dalembert.equations.derived import Derived
 from dalembert.equations.features import NO_FEATURES, Features
 from dalembert.equations.kinds.assembly import Assembly
 from dalembert.equations.kinds.components import Components
-from dalembert.equations.kinds.derived_group import DerivedGroup, derive_part
+from dalembert.equations.kinds.derived_group import DerivedGroup, derive_group
 from dalembert.equations.kinds.elements import ElementReader
 from dalembert.equations.kinds.groups import Bundle, ElementGroup, group
 from dalembert.equations.kinds.kind import ElementKind, Sizes
@@ -64,13 +64,13 @@ def _derive(statement: Statement, components: Components, progress: Callable[[st
     frequent, rare = group(ElementReader(statement, components).all())
     parts = list[DerivedGroup]()
     for one in frequent:
-        part = derive_part(statement, components, one, progress)
+        part = derive_group(statement, components, one, progress)
         if part.has_features:
             rare += [element for instance in one.instances for element in instance.elements]
         else:
             parts.append(part)
     if rare:
-        parts.append(derive_part(statement, components, ElementGroup([Bundle.of(rare)], alike=False), progress))
+        parts.append(derive_group(statement, components, ElementGroup([Bundle.of(rare)], alike=False), progress))
     return parts
 
 

@@ -34,7 +34,7 @@ class DerivedGroup(NamedTuple):
         return any(self.equations.bends) or bool(self.equations.features.found)
 
 
-def derive_part(
+def derive_group(
     statement: Statement, components: Components, group: ElementGroup, progress: Callable[[str], None]
 ) -> DerivedGroup:
     """The equations of a group. Raises `NotAnElementError` if checks find a fault: the whole model then says which."""

@@ -100,7 +100,7 @@ class ElementKind:
         self.__dict__.update(state, mechanics=mechanics)
 
     def term(self, name: str, sizes: Sizes, places: Sequence[BlockPlaces]) -> Term:
-        """What the kind adds to a function of the system whose blocks have these places."""
+        """The term of this kind in a function of the system whose blocks have these places."""
         columns, places_of = [ca.SX(0, 1)], [np.zeros((self.count, 0), dtype=np.int64)]
         for block, place in zip(blocks_of(self.mechanics, name), places, strict=True):
             rows, across, entries = self.entries(block, sizes)
@@ -126,7 +126,7 @@ class ElementKind:
         return rows, columns, ca.reshape(graph.nz[:], pattern.nnz(), 1)
 
     def places(self, letters: str, sizes: Sizes, *, of_rows: bool = False) -> np.ndarray:
-        """What each row or column of a block is in the system, (n, m); -1 for nothing."""
+        """Indices in the system of the rows or columns of a block, (n, m); -1 for none."""
         parts, first = [], 0
         for letter in letters:
             own = self.rates if letter == "q" and of_rows else self._range(letter)

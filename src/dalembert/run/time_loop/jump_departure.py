@@ -19,7 +19,7 @@ from dalembert.run.time_loop.argument_maps import find_cell, next_jump, reach_ov
 from dalembert.run.time_loop.clock import Clock
 
 LONGEST = 1e-3  # of the time in which a system moves by its size: its departure takes no longer
-SWEEPS = 5  # of the implicit midpoint rule, whose error is then that of the rule
+MIDPOINT_SWEEPS = 5  # of the implicit midpoint rule, whose error is then that of the rule
 BLURS = 2.0  # from a jump: nearer, an argument is on it
 
 
@@ -58,7 +58,7 @@ def _move(plan, mem, t, h, z, zdot, znew, middle):
     """The state znew after a time h from z with the rates zdot, by the implicit midpoint rule; `middle`: its rates."""
     for i in range(z.size):
         middle[i] = zdot[i]
-    for _ in range(SWEEPS):
+    for _ in range(MIDPOINT_SWEEPS):
         for i in range(z.size):
             znew[i] = z[i] + 0.5 * h * middle[i]
         rates(plan, mem, t + 0.5 * h, znew, middle)
