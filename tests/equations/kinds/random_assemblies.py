@@ -78,8 +78,10 @@ def _planar_bodies(model, draw, parameters, name="P"):
     for i in range(draw.rng.integers(4, 9)):
         x, y, a = q = model.coordinates(f"{name}x{i} {name}y{i} {name}a{i}")
         body = model.body(f"{name}{i}", mass=draw.positive(), inertia=draw.positive(), position=[x, y], rotation=a)
-        first = model.marker(before, [draw.number(), draw.number()])
-        getattr(model.joints, draw.one_of(IN_THE_PLANE))(f"{name}J{i}", first, model.marker(body, [l, draw.number()]))
+        joint, places = draw.one_of(IN_THE_PLANE), ([draw.number(), draw.number()], [l, draw.number()])
+        along = {"axis": [1.0, draw.number()]} if joint == "prismatic" else {}
+        ends = [model.marker(b, place, **along) for b, place in zip((before, body), places, strict=True)]
+        getattr(model.joints, joint)(f"{name}J{i}", *ends)
         if draw.maybe():
             model.generalized_force({a: -k * draw.positive() * a, x: -draw.positive() * x.diff()})
         if draw.maybe(0.3):
