@@ -1,6 +1,6 @@
-"""Machine code of a sum over instances: for each piece a loop that gathers arguments, computes, and adds the results.
+"""Machine code of a sum over instances: for each term a loop that gathers arguments, computes, and adds the results.
 
-The text is a function of the pieces' graphs alone; tables say where instances read and write. So models of the same
+The text is a function of the terms' graphs alone; tables say where instances read and write. So models of the same
 kinds share their object code whatever their number.
 """
 
@@ -18,7 +18,7 @@ from dalembert.native.object_cache import ObjectCache
 from dalembert.native.program import Program, read_program
 from dalembert.native.sine_cosine import ASIDE, declare_sines, define_sines
 
-IN_REGISTERS = 500  # instructions of a piece that are one basic block
+IN_REGISTERS = 500  # instructions of a term that are one basic block
 TABLES = {"reads": np.int32, "writes": np.int32, "numbers": np.float64}  # of a term, behind its count in `bound`
 
 
